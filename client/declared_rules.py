@@ -17,7 +17,6 @@ import pyarrow.compute as pc
 from table_store.catalog.definition.declared_settings import is_quoted_as_usual, zone_of
 from table_store.catalog.definition.declared_type import has_length
 from table_store.catalog.definition.sql_literal import parse_literal
-from table_store.client.conformed_column import conformed
 from table_store.client.declared_expression import read_declared
 from table_store.client.errors import (
     CheckViolationError,
@@ -33,6 +32,7 @@ from table_store.client.filters import declared_text, names_of
 from table_store.storage.file_store.model.check import Check
 from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.file_store.model.stored_expression import StoredExpression
+from table_store.storage.file_store.write.conformed_column import conformed
 from table_store.storage.kernel.errors import InvalidSchemaError
 from table_store.storage.kernel.types import STRING, to_arrow
 from table_store.storage.kernel.valid_text import check_texts

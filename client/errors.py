@@ -87,34 +87,6 @@ class CheckViolationError(TableStoreError):
         )
 
 
-class DuplicateMapKeyError(TableStoreError):
-    """A map has two entries with the same key."""
-
-    condition = "TABLE_STORE_DUPLICATE_MAP_KEY"
-    sql_state = "23505"
-
-    def __init__(self, *, column: str, key: object) -> None:
-        self.column = column
-        self.key = key
-        super().__init__(
-            f"Column {column!r} has a map with the key {key!r} twice; nothing of the statement "
-            "was written. Keep one entry for each key."
-        )
-
-
-class NaiveTimestampError(TableStoreError):
-    """Nobody knows which moment a timestamp means, or which time of the clock."""
-
-    condition = "TABLE_STORE_NAIVE_TIMESTAMP"
-    sql_state = "22007"
-
-    def __init__(self, *, where: str, needed: str, found: str) -> None:
-        super().__init__(
-            f"{where} is {needed}, and a value is a timestamp {found}. Convert it, or open "
-            "the table with time_zone='…', the zone of its clock."
-        )
-
-
 class InvalidRowsError(TableStoreError):
     """What was given to be written is no table of rows, or has a column that Arrow cannot hold."""
 

@@ -25,6 +25,7 @@ from table_store.storage.formats.avro_container import (
 )
 from table_store.storage.formats.avro_resolution import AvroReader
 from table_store.storage.formats.avro_schema import AvroRecord, parse_avro_schema
+from table_store.storage.formats.spark_calendar import SparkCalendar
 
 _TOGETHER_ROWS: Final = 1 << 18
 _TOGETHER_BYTES: Final = 64 << 20
@@ -50,6 +51,15 @@ def avro_rows(
     if not isinstance(schema, AvroRecord):
         raise ValueError(f"its schema is {schema.shown()}, and no record")
     reader = AvroReader(schema, fields, time_unit)
+    calendar = SparkCalendar.of({key.encode(): text for key, text in container.header.items()})
+
+    def decode() -> tuple[list[pa.Array], int]:
+        data, starts, ends = side_by_side(contents)
+        arrays = reader.decoded(data, starts, ends, np.array(counts, np.int64))
+        for field, values in zip(fields, arrays, strict=True):
+            calendar.check(values, field.name)
+        return arrays, rows
+
     counts: list[int] = []
     contents: list[bytes] = []
     rows = size = 0
@@ -59,10 +69,10 @@ def avro_rows(
         rows += count
         size += len(contents[-1])
         if rows >= _TOGETHER_ROWS or size >= _TOGETHER_BYTES:
-            yield _decoded(reader, contents, counts), rows
+            yield decode()
             counts, contents, rows, size = [], [], 0, 0
     if rows:
-        yield _decoded(reader, contents, counts), rows
+        yield decode()
 
 
 def container_of(schema: str, values: Iterable[pa.LargeBinaryArray], codec: str) -> bytes:
@@ -78,10 +88,3 @@ def container_of(schema: str, values: Iterable[pa.LargeBinaryArray], codec: str)
             content = bytes(data[offsets[first] : offsets[end]])
             parts.append(block(end - first, packed(codec, content), sync))
     return b"".join(parts)
-
-
-def _decoded(
-    reader: AvroReader, contents: Sequence[bytes], counts: Sequence[int]
-) -> list[pa.Array]:
-    data, starts, ends = side_by_side(contents)
-    return reader.decoded(data, starts, ends, np.array(counts, np.int64))

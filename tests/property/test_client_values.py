@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from table_store.client.conformed_column import conformed
 from table_store.storage.file_store.model.schema import Field
+from table_store.storage.file_store.write.conformed_column import conformed
 from table_store.storage.kernel.arrow_types import from_arrow
 from table_store.storage.kernel.required_value import missing_part
 from table_store.storage.kernel.types import to_arrow

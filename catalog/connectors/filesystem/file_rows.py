@@ -10,7 +10,6 @@ from typing import Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from table_store.catalog.connectors.connector_errors import (
     SourceFileChangedError,
@@ -21,18 +20,20 @@ from table_store.catalog.connectors.filesystem.filesystem_definition import (
     PARQUET,
     FilesystemDefinition,
 )
+from table_store.catalog.connectors.filesystem.parquet_rows import parquet_rows
 from table_store.catalog.connectors.filesystem.partition_filter import typed_value
 from table_store.catalog.connectors.filesystem.taken_file import FilePart, TakenFile
 from table_store.catalog.connectors.filesystem.text_lines import text_lines
+from table_store.catalog.connectors.formats.checked_column import checked_column
 from table_store.catalog.connectors.formats.message_formats import BadValue, MessageFormat
 from table_store.catalog.connectors.positions.part_reader import PartReader
 from table_store.catalog.connectors.positions.source_read import SKIPPED
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.resolve import file_io_for
+from table_store.storage.file_store.model.schema import Field
 from table_store.storage.formats.avro_container_rows import avro_rows
 from table_store.storage.kernel.errors import MissingFileError
-from table_store.storage.kernel.nested_array import recast
-from table_store.storage.kernel.row_batch import BATCH_ROWS, batch_of
+from table_store.storage.kernel.row_batch import batch_of
 from table_store.storage.kernel.types import arrow_field, to_arrow
 
 _REASON_LENGTH_MAX: Final = 300
@@ -83,6 +84,7 @@ class FileReader(PartReader):
         self, file_io: FileIO, file: TakenFile, columns: Sequence[str], part: FilePart
     ) -> Iterator[pa.RecordBatch]:
         in_path = {field.name: field for field in self.definition.partitions}
+        fields = {field.name: field for field in self.definition.columns}
         constants = {
             name: typed_value(file.partition_value(name), to_arrow(in_path[name].type))
             for name in columns
@@ -100,52 +102,21 @@ class FileReader(PartReader):
             if text is not None:
                 found = self._text_rows(source, file, names, text)
             elif self.definition.format == PARQUET:
-                found = self._parquet_rows(source, names, part)
+                found = parquet_rows(source, [fields[name] for name in names], part)
             else:
-                found = self._avro_rows(source, names)
+                found = self._avro_rows(source, [fields[name] for name in names])
             for arrays, count in found:
                 known = dict(zip(names, arrays, strict=True))
                 for name, value in constants.items():
                     known[name] = pa.repeat(value, count)
                 yield batch_of({name: known[name] for name in columns}, count)
 
-    def _parquet_rows(
-        self, source: pa.NativeFile, names: Sequence[str], part: FilePart
-    ) -> Iterator[tuple[Sequence[pa.Array], int]]:
-        file = pq.ParquetFile(source, coerce_int96_timestamp_unit="us")
-        there = {name.lower(): name for name in reversed(file.schema_arrow.names)}
-        fields = {field.name: field for field in self.definition.columns}
-        stored = [there.get(name.lower()) for name in names]
-        groups = [
-            group
-            for group in range(file.num_row_groups)
-            if group * part.shares // file.num_row_groups == part.share
-        ]
-        wanted = [name for name in stored if name is not None]
-        for batch in file.iter_batches(BATCH_ROWS, row_groups=groups, columns=wanted):
-            arrays = []
-            for name, own in zip(stored, names, strict=True):
-                kind = to_arrow(fields[own].type)
-                array = (
-                    pa.nulls(batch.num_rows, kind)
-                    if name is None
-                    else recast(batch.column(name), kind)
-                )
-                if array.null_count and not fields[own].nullable:
-                    raise ValueError(f"column {own} is NOT NULL, and has no value")
-                arrays.append(array)
-            yield arrays, batch.num_rows
-
     def _avro_rows(
-        self, source: pa.NativeFile, names: Sequence[str]
+        self, source: pa.NativeFile, fields: Sequence[Field]
     ) -> Iterator[tuple[Sequence[pa.Array], int]]:
-        fields = {field.name: field for field in self.definition.columns}
-        asked = [arrow_field(name, fields[name].type) for name in names]
+        asked = [arrow_field(field.name, field.type) for field in fields]
         for arrays, count in avro_rows(source, asked, self.definition.time_unit):
-            for name, array in zip(names, arrays, strict=True):
-                if array.null_count and not fields[name].nullable:
-                    raise ValueError(f"column {name} is NOT NULL, and has no value")
-            yield arrays, count
+            yield [checked_column(*pair) for pair in zip(arrays, fields, strict=True)], count
 
     def _text_rows(
         self, source: pa.NativeFile, file: TakenFile, names: Sequence[str], text: MessageFormat

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.json
 
+from table_store.catalog.connectors.formats.checked_column import checked_column
 from table_store.catalog.connectors.formats.missing_fields import check_fields
 from table_store.catalog.connectors.formats.spelled_numbers import without_quotes
 from table_store.storage.file_store.model.schema import Field
@@ -94,10 +95,8 @@ class MessageFormat(ABC):
             first, count = pending.pop()
             try:
                 arrays = self._arrays(values.slice(first, count), fields)
-                for field, array in zip(fields, arrays, strict=True):
-                    if not field.nullable and array.null_count:
-                        raise pa.ArrowInvalid(f"column {field.name} is NOT NULL, and has no value")
-                yield ParsedRows(first, arrays, count)
+                columns = (checked_column(*pair) for pair in zip(arrays, fields, strict=True))
+                yield ParsedRows(first, tuple(columns), count)
             except pa.ArrowInvalid as error:
                 if count == 1:
                     reason = str(error).partition("\n")[0].removesuffix(" in row 0")

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from table_store.client.conformed_column import conformed
 from table_store.storage.file_store.model.schema import Field
+from table_store.storage.file_store.write.conformed_column import conformed
 from table_store.storage.kernel.errors import TableStoreError
 from table_store.storage.kernel.types import (
     ARROW_PRIMITIVES,

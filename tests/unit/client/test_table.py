@@ -30,7 +30,6 @@ from table_store.client.errors import (
     ColumnRuleError,
     InvalidExpressionError,
     InvalidRowsError,
-    NaiveTimestampError,
     OpenedByPathError,
     UnsupportedExpressionError,
 )
@@ -40,6 +39,7 @@ from table_store.storage.file_store.commit.commit import TableCommit
 from table_store.storage.file_store.model.errors import (
     CommitConflictError,
     DuplicateKeyError,
+    NaiveTimestampError,
     NullKeyError,
     TableMovedError,
 )

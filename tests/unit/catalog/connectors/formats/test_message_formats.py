@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
 
@@ -41,6 +41,7 @@ from table_store.storage.kernel.types import (
     MapType,
     StructField,
     StructType,
+    TimeType,
     to_arrow,
 )
 from table_store.storage.log_store.encoding.row_encoding import CsvEncoder, JsonEncoder
@@ -235,6 +236,25 @@ def test_a_column_that_is_not_null_needs_a_value() -> None:
     rows, bad = found(form, [b'{"a": 1}', b'{"a": null}', b"{}"])
     assert rows == [(0, 1)]
     assert bad == dict.fromkeys((1, 2), "column a is NOT NULL, and has no value")
+
+
+def test_a_required_part_without_a_value_makes_a_bad_row() -> None:
+    point = StructType((StructField(name="x", type=LONG, nullable=False),))
+    lengths = ArrayType(LONG, contains_null=False)
+    values = [b'{"p": {"x": 1}, "l": [1]}', b'{"p": {}}', b'{"p": {"x": null}}', b'{"l": [null]}']
+    rows, bad = found(JsonFormat(fields(p=point, l=lengths)), [*values, b"{}"])
+    assert rows == [(0, {"x": 1}, [1]), (4, None, None)]
+    assert bad == {
+        1: "p.x is NOT NULL, and has no value",
+        2: "p.x is NOT NULL, and has no value",
+        3: "l.element is NOT NULL, and has no value",
+    }
+
+
+def test_a_time_drops_the_digits_that_its_type_lacks() -> None:
+    """As an INSERT of Spark does."""
+    rows, bad = found(CsvFormat(fields(t=TimeType(0)), ",", None), [b"12:00:00.987654", b"12:00"])
+    assert (rows, bad) == ([(0, time(12)), (1, time(12))], {})
 
 
 @given(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,9 +10,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from table_store.client.errors import DuplicateMapKeyError, NaiveTimestampError
 from table_store.storage.file_store.bag.bag import equality_groups
-from table_store.storage.file_store.model.errors import NullKeyError
+from table_store.storage.file_store.model.errors import (
+    DuplicateMapKeyError,
+    NaiveTimestampError,
+    NullKeyError,
+)
 from table_store.storage.file_store.model.schema import Field
 from table_store.storage.kernel.arrays import IntArray
 from table_store.storage.kernel.errors import InvalidSchemaError
@@ -77,20 +80,25 @@ _OF_STORAGE: Final = ("arrow.uuid", "arrow.json")
 """Extension types whose values are those of the type that stores them."""
 
 
-def conformed(values: pa.Array, field: Field, zone: str | None) -> pa.Array:
+def conformed(
+    values: pa.Array, field: Field, zone: str | None, *, is_projection: bool = False
+) -> pa.Array:
     """Return the values in the Arrow type of a column; flat ones are not copied if they have it.
 
     Every value is the same afterwards: a number that does not fit exactly is refused, and so is a
     text in a column of numbers. FLOAT and DOUBLE take the nearest number that they have, and none
     that is beyond their range. A DECIMAL takes of a binary number the shortest decimal one that
     stands for it. A TIME drops the digits that it does not have. Fields of structs are found by
-    name in any case, and all of them must be there. Inside of arrays, maps and structs the same
-    holds. It does not check that required values are there, except keys of maps.
+    name in any case, the same case first, and all of them must be there. Inside of arrays, maps
+    and structs the same holds. It does not check that required values are there, except keys of
+    maps.
 
     Args:
         values: of any type of Arrow.
         field: the column.
         zone: the zone of timestamps that have none, and of the clock that a TIMESTAMP_NTZ shows.
+        is_projection: whether fields of structs that the column does not have are left out, and
+            those that the values do not have are NULL.
 
     Raises:
         InvalidSchemaError: a value does not fit, or the types are of different kinds, or a struct
@@ -100,14 +108,15 @@ def conformed(values: pa.Array, field: Field, zone: str | None) -> pa.Array:
         NullKeyError: a key of a map is NULL.
         DuplicateMapKeyError: a map has a key twice.
     """
-    return _Conversion(zone).conform(values, field.type, field.name)
+    return _Conversion(zone, is_projection).conform(values, field.type, field.name)
 
 
 @dataclass(frozen=True, slots=True)
 class _Conversion:
-    """Converts an array of any type; `zone` is that of timestamps without one."""
+    """Converts an array of any type; see `conformed` for what the attributes mean."""
 
     zone: str | None
+    is_projection: bool
 
     def conform(self, values: pa.Array, target: DataType, path: str) -> pa.Array:
         """Return the values as `target`; `path` is where they are, such as `column.element`."""
@@ -139,10 +148,14 @@ class _Conversion:
     def _struct(
         self, values: pa.StructArray, target: StructType, kind: pa.DataType, path: str
     ) -> pa.Array:
-        places = _places(values.type, target, path)
+        places = places_of(values.type, [field.name for field in target.fields], f"{path}.")
+        if not self.is_projection:
+            _check_fields(values.type, target, places, path)
         found = values.flatten()  # a field is NULL where its struct is
         children = [
-            self.conform(found[place], field.type, f"{path}.{field.name}")
+            pa.nulls(len(values), to_arrow(field.type))
+            if place is None
+            else self.conform(found[place], field.type, f"{path}.{field.name}")
             for place, field in zip(places, target.fields, strict=True)
         ]
         return struct_of(values, children, kind)
@@ -253,24 +266,50 @@ def _run_of_each(values: pa.RunEndEncodedArray) -> IntArray:
     return runs
 
 
-def _places(source: pa.StructType, target: StructType, path: str) -> list[int]:
-    """Return where the fields of `target` are in `source`; names have no case, as in Spark."""
-    known = {field.name.lower(): number for number, field in enumerate(target.fields)}
-    places: dict[int, int] = {}
+def places_of(source: Iterable[pa.Field], names: Sequence[str], path: str = "") -> list[int | None]:
+    """Return where the fields of some names are; None: nowhere. Names have no case, as in Spark.
+
+    If several fields differ in case only, the one with exactly the name is meant.
+
+    Args:
+        source: the fields.
+        names: those that are looked for.
+        path: where the fields are, such as `column.`.
+
+    Raises:
+        InvalidSchemaError: several fields could be meant.
+    """
+    known: dict[str, list[tuple[int, str]]] = {}
     for place, field in enumerate(source):
-        number = known.get(field.name.lower())
-        if number is None:
-            names = ", ".join(own.name for own in target.fields)
-            reason = f"the struct has no such field; it has {names}"
+        known.setdefault(field.name.lower(), []).append((place, field.name))
+    found: list[int | None] = []
+    for name in names:
+        similar = known.get(name.lower(), [])
+        meant = [one for one in similar if one[1] == name] or similar
+        if len(meant) > 1:
+            several = ", ".join(one for _, one in meant)
+            reason = f"rows have it more than once: {several}"
+            raise InvalidSchemaError(reason=reason, column=f"{path}{name}")
+        found.append(meant[0][0] if meant else None)
+    return found
+
+
+def _check_fields(
+    source: pa.StructType, target: StructType, places: Sequence[int | None], path: str
+) -> None:
+    """Check that rows have all fields of a struct, and no others."""
+    names = [field.name for field in target.fields]
+    lower = {name.lower() for name in names}
+    for place, field in enumerate(source):
+        if place not in places:
+            reason = f"the struct has no such field; it has {', '.join(names)}"
+            if field.name.lower() in lower:
+                reason = "rows have it twice"
             raise InvalidSchemaError(reason=reason, column=f"{path}.{field.name}")
-        if number in places:
-            raise InvalidSchemaError(reason="rows have it twice", column=f"{path}.{field.name}")
-        places[number] = place
-    for number, own in enumerate(target.fields):
-        if number not in places:
+    for found, name in zip(places, names, strict=True):
+        if found is None:
             reason = "rows must have all fields of a struct"
-            raise InvalidSchemaError(reason=reason, column=f"{path}.{own.name}")
-    return [places[number] for number in range(len(target.fields))]
+            raise InvalidSchemaError(reason=reason, column=f"{path}.{name}")
 
 
 def _check_distinct(keys: pa.Array, lengths: pa.Array, path: str) -> None:

@@ -15,10 +15,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from table_store.client.conformed_column import conformed
-from table_store.client.errors import DuplicateMapKeyError, NaiveTimestampError
-from table_store.storage.file_store.model.errors import NullKeyError
+from table_store.storage.file_store.model.errors import (
+    DuplicateMapKeyError,
+    NaiveTimestampError,
+    NullKeyError,
+)
 from table_store.storage.file_store.model.schema import Field
+from table_store.storage.file_store.write.conformed_column import conformed
 from table_store.storage.kernel.errors import InvalidSchemaError
 from table_store.storage.kernel.types import (
     BINARY,
@@ -169,7 +172,7 @@ def test_what_fits_is_stored_at_any_depth(
         (["a", "b", "c"], "x.c", "the struct has no such field; it has a, b"),
         (["a", "bb"], "x.bb", "the struct has no such field; it has a, b"),
         (["a", "A", "b"], "x.A", "rows have it twice"),
-        (["a", "a", "b"], "x.a", "rows have it twice"),
+        (["a", "a", "b"], "x.a", "rows have it more than once: a, a"),
     ],
 )
 def test_other_fields_are_refused(fields: list[str], column: str, reason: str) -> None:
