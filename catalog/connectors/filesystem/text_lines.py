@@ -15,11 +15,14 @@ _QUOTED_BYTES_MAX: Final = 64 << 20
 """A quote that is not closed before so many bytes, or the end of the file, stands for itself, so
 that one bad line does not take all that are behind it along."""
 
+_BYTE_ORDER_MARK: Final = "\ufeff".encode()
 _LINE_END, _RETURN, _QUOTE = b'\n\r"'
 
 
 def text_lines(source: Any, delimiter: str | None) -> Iterator[pa.LargeBinaryArray]:
     """Yield the lines of a stream without their ends and without empty ones.
+
+    A byte order mark at its beginning is no part of the first line.
 
     Where a delimiter stands between fields, an end of line within a quoted field belongs to the
     field. A field is quoted if it begins with a quote; within others a quote is a character, as
@@ -29,7 +32,7 @@ def text_lines(source: Any, delimiter: str | None) -> Iterator[pa.LargeBinaryArr
         source: has `read(count)`.
         delimiter: one character; None: each end of line ends a line.
     """
-    data, is_over = b"", False
+    data, is_over = source.read(len(_BYTE_ORDER_MARK)).removeprefix(_BYTE_ORDER_MARK), False
     while True:
         ends = _line_ends(data, delimiter)
         if len(ends):

@@ -48,6 +48,7 @@ from table_store.storage.log_store.encoding.json_encoding import concat_text
 _PLAIN: Final = frozenset((BOOLEAN, BYTE, SHORT, INTEGER, LONG, FLOAT, DOUBLE, STRING))
 _TIMES: Final = frozenset((TIMESTAMP, TIMESTAMP_NTZ))
 _OBJECT: Final = r"(?s)^\s*\{.*\}\s*$"
+_BYTE_ORDER_MARK: Final = "\ufeff".encode()
 _BLOCK_BYTES_MAX: Final = 1 << 30
 _REASON_LENGTH_MAX: Final = 300
 
@@ -131,7 +132,7 @@ class JsonFormat(MessageFormat):
     def _arrays(self, values: pa.LargeBinaryArray, fields: Sequence[Field]) -> tuple[pa.Array, ...]:
         text = _text(values)
         if not pc.all(pc.match_substring_regex(text, _OBJECT)).as_py():
-            raise pa.ArrowInvalid("it is no JSON object")
+            raise pa.ArrowInvalid("it is no JSON object; write one on each line")
         for end in ("\n", "\r"):  # between its parts, as there is none within a JSON text
             text = pc.replace_substring(text, end, " ")
         parsed = self.columns if self.needs_fields else fields
@@ -174,12 +175,16 @@ class CsvFormat(MessageFormat):
 
     def _arrays(self, values: pa.LargeBinaryArray, fields: Sequence[Field]) -> tuple[pa.Array, ...]:
         text = pc.utf8_rtrim(_text(values), "\r\n")
+        _check_quotes(text, self.delimiter)
         if len(self.columns) > 1 and pc.any(pc.equal(text, "")).as_py():
             raise pa.ArrowInvalid("it is empty")
         # A quote that is not closed would take the end of its line for a part of the field; a line
         # of nothing behind them all goes with it, and is missed.
         ended = pa.array([self.delimiter * (len(self.columns) - 1)], pa.large_string())
         lines = _lines(pa.concat_arrays([text, ended]), added=1)
+        if lines[: len(_BYTE_ORDER_MARK)].to_pybytes() == _BYTE_ORDER_MARK:
+            # Arrow takes one away, and this one is part of a text.
+            lines = pa.py_buffer(_BYTE_ORDER_MARK + lines.to_pybytes())
         # Arrow has the same NULLs in all columns that it reads at once.
         texts = [] if self.null is None else [field for field in fields if field.type == STRING]
         others = [field for field in fields if field not in texts]
@@ -243,6 +248,19 @@ def _text(values: pa.LargeBinaryArray) -> pa.LargeStringArray:
         return values.cast(pa.large_string())
     except pa.ArrowInvalid as error:
         raise pa.ArrowInvalid("it is no UTF-8") from error
+
+
+def _check_quotes(text: pa.LargeStringArray, delimiter: str) -> None:
+    """Check that quoted fields end at their second quote; Arrow reads on, and drops it."""
+    quoted = text.filter(pc.match_substring(text, '"'))
+    mark = f"\\x{{{ord(delimiter):x}}}"
+    field = f'(?:"(?:[^"]|"")*"|[^"{mark}][^{mark}]*)?'
+    is_whole = pc.match_substring_regex(quoted, f"^{field}(?:{mark}{field})*$")
+    if not pc.all(is_whole, min_count=0).as_py():
+        raise pa.ArrowInvalid(
+            "it is not one line of CSV: a quoted field ends at its second quote, and a quote "
+            "inside of it is doubled"
+        )
 
 
 def _lines(text: pa.LargeStringArray, *, added: int = 0) -> pa.Buffer:

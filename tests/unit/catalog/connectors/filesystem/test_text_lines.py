@@ -35,6 +35,15 @@ def test_lines(block_bytes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     ]
 
 
+@pytest.mark.parametrize("delimiter", [",", None])
+def test_a_byte_order_mark_begins_a_file(delimiter: str | None) -> None:
+    """Excel and Windows write it; elsewhere it is a character."""
+    assert found_in("\ufeffa,b\n\ufeffc\n".encode(), delimiter) == [b"a,b", "\ufeffc".encode()]
+    assert found_in("\ufeff\ufeffa".encode(), delimiter) == ["\ufeffa".encode()]
+    for short in (b"", b"a", b"\n", b"ab", "\ufeff".encode()):
+        assert found_in(short, delimiter) == [line for line in (short.strip(),) if line.isalpha()]
+
+
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
 def test_quotes_within_fields(delimiter: str) -> None:
     """They are characters where the field does not begin with one."""
