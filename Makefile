@@ -102,7 +102,7 @@ campaign-values: setup ## values and settings of every kind against Spark, DuckD
 	@env $(IN_MEMORY) $(BIN)/python -m tests.campaign --minutes 120 --only $(VALUES) $(ARGS)
 
 demo: setup ## set everything up, then show it on real data through the stock spark-sql
-	@$(BIN)/python demo/run.py
+	@$(BIN)/python -m demo.run
 
 demo-stream: setup ## streaming jobs in a job runner, one barrier for every query, the runner killed, a revision; 2 minutes
 	@$(BIN)/python -m demo.stream

