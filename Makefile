@@ -97,7 +97,8 @@ campaign: venv ## faults of every kind for hours; resumable, ARGS="--minutes 10 
 	@env $(IN_MEMORY) $(BIN)/python -m tests.campaign $(ARGS)
 
 VALUES := python-filters python-shapes python-retries spark-two-faces spark-assignments spark-expressions \
-	spark-stored-expressions spark-key-changes spark-view-values spark-random-sql spark-nested spark-views
+	spark-stored-expressions spark-key-changes spark-view-values spark-random-sql spark-nested spark-views \
+	spark-real-data
 campaign-values: setup ## values and settings of every kind against Spark, DuckDB and models, two hours; resumable, ARGS="--minutes 10 --seed 2"
 	@env $(IN_MEMORY) $(BIN)/python -m tests.campaign --minutes 120 --only $(VALUES) $(ARGS)
 

@@ -14,6 +14,7 @@ from tests.campaign.spark_killed_shells import SPARK_KILLED_SHELLS
 from tests.campaign.spark_missing_files import SPARK_MISSING_FILES
 from tests.campaign.spark_nested import SPARK_NESTED
 from tests.campaign.spark_random_sql import SPARK_RANDOM_SQL
+from tests.campaign.spark_real_data import SPARK_REAL_DATA
 from tests.campaign.spark_sessions import SPARK_SESSIONS
 from tests.campaign.spark_stored_expressions import SPARK_STORED_EXPRESSIONS
 from tests.campaign.spark_two_faces import SPARK_TWO_FACES
@@ -27,6 +28,7 @@ SPARK_TECHNIQUES: Final[tuple[Technique, ...]] = (
     SPARK_MISSING_FILES,
     SPARK_RANDOM_SQL,
     SPARK_NESTED,
+    SPARK_REAL_DATA,
     SPARK_VIEWS,
     SPARK_FLIPPED_BITS,
     SPARK_EVERY_BIT,
