@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import Final
-from zoneinfo import ZoneInfo
 
 from table_store.catalog.definition.declared_settings import (
     is_quoted_as_usual,
@@ -16,6 +15,8 @@ from table_store.client.expressions.expression import Expression, Literal
 from table_store.client.expressions.sql_reader import Names
 from table_store.client.expressions.sql_text import read_expression
 from table_store.storage.file_store.model.stored_expression import StoredExpression
+from table_store.storage.kernel.errors import InvalidTimeZoneError
+from table_store.storage.kernel.time_zone import find_zone
 
 _WITHOUT_EFFECT: Final = ("spark.sql.timeType.enabled",)
 """Settings that change no expression that Python evaluates."""
@@ -44,7 +45,7 @@ def read_declared(stored: StoredExpression, names: Names) -> tuple[Expression, s
 
 def _known_zone(name: str) -> str | None:
     try:
-        ZoneInfo(name)
-    except (OSError, ValueError, KeyError):
+        find_zone(name)
+    except InvalidTimeZoneError:
         return None
     return name

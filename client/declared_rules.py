@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from typing import Final
-from zoneinfo import ZoneInfoNotFoundError
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -33,7 +32,7 @@ from table_store.storage.file_store.model.check import Check
 from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.file_store.model.stored_expression import StoredExpression
 from table_store.storage.file_store.write.conformed_column import conformed
-from table_store.storage.kernel.errors import InvalidSchemaError
+from table_store.storage.kernel.errors import InvalidSchemaError, InvalidTimeZoneError
 from table_store.storage.kernel.types import STRING, to_arrow
 from table_store.storage.kernel.valid_text import check_texts
 from table_store.storage.kernel.values import Value, python_value
@@ -246,7 +245,7 @@ def _literal(field: Field, stored: StoredExpression, error: UnsupportedExpressio
         raise error
     try:
         return parse_literal(stored.text, field.type, column=field.name, time_zone=zone_of(stored))
-    except (InvalidSchemaError, ZoneInfoNotFoundError):
+    except (InvalidSchemaError, InvalidTimeZoneError):
         raise error from None
 
 
