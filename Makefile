@@ -6,6 +6,8 @@ STAMP := $(VENV)/.installed
 # The environment's programs come first: Spark's scripts and its workers look up `python3`.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONPATH SPARK_HOME SPARK_CONF_DIR PYSPARK_PYTHON PYSPARK_DRIVER_PYTHON
+# What is compiled is kept: each planner would take a second more to begin.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help venv constraints links jar setup docs format lint type unit check test test-all test-clients test-superset golden campaign campaign-values demo demo-stream demo-kafka demo-warehouse benchmark benchmark-quick benchmark-growth benchmark-cluster clean

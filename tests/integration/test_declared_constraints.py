@@ -399,6 +399,9 @@ def test_rules_mean_what_they_meant_to_the_session_that_declared_them(
             "WHEN MATCHED THEN UPDATE SET s = m.s"
         )
         assert sorted(spark.table("kept").collect()) == sorted(told)
+        spark.sql("TRUNCATE TABLE kept")
+        spark.sql(f"SELECT k, s, at FROM {MOMENTS}").writeTo("kept").append()
+        assert sorted(spark.table("kept").collect()) == sorted(told)
         for name in ("held", "like_held"):
             for row in told:
                 insert = f"INSERT INTO {name} SELECT 5 + v, s, at FROM (SELECT id AS v FROM "

@@ -110,6 +110,39 @@ def test_statements_mean_one_partition(
     assert shell.ok("SELECT n FROM parted") == (("2",),)
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT INTO hours REPLACE WHERE p = {p} SELECT 3, {p}",
+        "INSERT OVERWRITE hours PARTITION (p = {p}) SELECT 3",
+        "DELETE FROM hours WHERE p = {p}",
+        "TRUNCATE TABLE hours PARTITION (p = {p})",
+    ],
+)
+@pytest.mark.parametrize(
+    ("constant", "moment", "other"),
+    [
+        # 02:30 is not in this night; Spark takes 03:30.
+        ("'2021-03-28 02:30:00'", "2021-03-28 01:30:00Z", "2021-03-28 02:30:00Z"),
+        # 02:30 is twice in this night; Spark takes the first, of summer time.
+        ("TIMESTAMP '2021-10-31 02:30:00'", "2021-10-31 00:30:00Z", "2021-10-31 01:30:00Z"),
+    ],
+)
+def test_a_moment_is_of_the_session_s_zone_in_every_statement(
+    shell: StockShell, statement: str, constant: str, moment: str, other: str
+) -> None:
+    shell.ok(f"SET spark.sql.session.timeZone = {BERLIN}")
+    shell.ok("DROP TABLE IF EXISTS hours")
+    shell.ok("CREATE TABLE hours (n INT, p TIMESTAMP) PARTITIONED BY (p)")
+    shell.ok(f"INSERT INTO hours VALUES (1, TIMESTAMP '{moment}'), (2, TIMESTAMP '{other}')")
+    shell.ok(statement.format(p=constant))
+    left = shell.ok("SELECT n, date_format(p, 'HH:mm XXX') FROM hours ORDER BY p")
+    hour = shell.ok(f"SELECT date_format(TIMESTAMP '{moment}', 'HH:mm XXX')")[0][0]
+    assert left[0] == ("3", hour) if "SELECT" in statement else left[0][0] == "2"
+    assert left[-1][0] == "2"
+    assert len(left) == 1 + ("SELECT" in statement)
+
+
 def test_a_partition_of_the_procedure_is_of_the_session_s_zone(shell: StockShell) -> None:
     shell.ok(f"SET spark.sql.session.timeZone = {NEW_YORK}")
     shell.ok("CREATE TABLE called (n INT, p TIMESTAMP, q STRING) PARTITIONED BY (p, q)")
