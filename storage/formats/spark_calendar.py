@@ -21,6 +21,8 @@ _LEGACY: Final = b"org.apache.spark.legacyDateTime"
 _LEGACY_INT96: Final = b"org.apache.spark.legacyINT96"
 _FIRST_DAY: Final = -141_427
 _FIRST_MICROS: Final = -2_208_988_800_000_000
+_WRAPPED_MICROS: Final = 1 << 60
+"""Much later than the year 9999."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ class SparkCalendar:
         )
 
     def check(self, values: pa.Array, name: str, *, is_int96: bool = False) -> None:
-        """Check that no date or time is so old that another calendar changes it.
+        """Check that no date or time is so old that Arrow makes another one of it.
 
         Args:
             values: of a column, in the type of its column.
@@ -57,6 +59,8 @@ class SparkCalendar:
         Raises:
             ValueError: one is.
         """
+        if is_int96:
+            _check_wrapped(values, name)
         if not (self.is_old_int96 if is_int96 else self.is_old):
             return
         for leaf in _leaves(values):
@@ -75,6 +79,19 @@ class SparkCalendar:
                     "Spark, with 'spark.sql.parquet.datetimeRebaseModeInWrite' and the like as "
                     "'CORRECTED'"
                 )
+
+
+def _check_wrapped(values: pa.Array, name: str) -> None:
+    """Check that no INT96 had a negative day, which Arrow takes for one of many millions of years.
+
+    Raises:
+        ValueError: one had.
+    """
+    for leaf in _leaves(values):
+        if pa.types.is_timestamp(leaf.type):
+            latest = pc.max(leaf.view(pa.int64())).as_py()
+            if latest is not None and latest > _WRAPPED_MICROS:
+                raise ValueError(f"column {name!r} has an INT96 timestamp before the year -4712")
 
 
 def _leaves(values: pa.Array) -> Iterator[pa.Array]:

@@ -44,7 +44,9 @@ def parquet_rows(
     int96 = _with_int96(file)
     share = [group for group in range(groups) if group * part.shares // groups == part.share]
     wanted = [schema.field(place).name for place in places if place is not None]
+    missing = sum(file.metadata.row_group(group).num_rows for group in share)
     for batch in file.iter_batches(BATCH_ROWS, row_groups=share, columns=wanted):
+        missing -= batch.num_rows
         arrays = []
         for field, place in zip(fields, places, strict=True):
             if place is None:
@@ -55,6 +57,9 @@ def parquet_rows(
                 calendar.check(values, field.name, is_int96=place in int96)
             arrays.append(checked_column(values, field))
         yield arrays, batch.num_rows
+    if missing:
+        # Arrow ends without an error where it finds no more values of a nested column.
+        raise ValueError(f"its footer says that it has {abs(missing)} rows more or less")
 
 
 def _values(found: pa.Array, field: Field, *, is_instant: bool) -> pa.Array:

@@ -126,6 +126,32 @@ def test_int96_is_an_instant_in_any_year() -> None:
     assert found["s"].to_pylist() == [{"l": [instant]} for instant in instants]
 
 
+def test_int96_before_the_first_day_of_its_calendar_is_refused() -> None:
+    """Its days count from the year -4712, and Arrow takes negative ones for large ones."""
+    file = bytearray(
+        written(
+            pa.table({"t": [NOON]}),
+            use_deprecated_int96_timestamps=True,
+            compression="none",
+            use_dictionary=False,
+            write_statistics=False,
+        )
+    )
+    day = (2_440_588 + (NOON - EPOCH).days).to_bytes(4, "little")
+    assert file.count(day) == 1
+    at = file.index(day)
+    file[at : at + 4] = (-1).to_bytes(4, "little", signed=True)
+    with pytest.raises(ValueError, match="INT96 timestamp before the year -4712"):
+        read(bytes(file), {"t": "TIMESTAMP"})
+
+
+def test_rows_that_arrow_does_not_find_are_missed() -> None:
+    """With a page for each value Arrow ends before the first row of a list, and reports nothing."""
+    file = written(pa.table({"a": [[1, 2]]}), data_page_size=1)
+    with pytest.raises(ValueError, match="its footer says that it has 1 rows more or less"):
+        read(file, {"a": Array("BIGINT")})
+
+
 def test_names_that_differ_in_case() -> None:
     file = written(pa.table([[1], [2], [3]], names=["A", "a", "x"]))
     assert read(file, {"X": "BIGINT"})["X"].to_pylist() == [3]
