@@ -100,7 +100,7 @@ campaign: venv ## faults of every kind for hours; resumable, ARGS="--minutes 10 
 
 VALUES := python-filters python-shapes python-retries spark-two-faces spark-assignments spark-expressions \
 	spark-stored-expressions spark-key-changes spark-view-values spark-random-sql spark-nested spark-views \
-	spark-real-data
+	spark-real-data spark-foreign-files
 campaign-values: setup ## values and settings of every kind against Spark, DuckDB and models, two hours; resumable, ARGS="--minutes 10 --seed 2"
 	@env $(IN_MEMORY) $(BIN)/python -m tests.campaign --minutes 120 --only $(VALUES) $(ARGS)
 

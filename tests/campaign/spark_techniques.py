@@ -9,6 +9,7 @@ from tests.campaign.spark_devices import SPARK_DEVICES
 from tests.campaign.spark_every_bit import SPARK_EVERY_BIT
 from tests.campaign.spark_expressions import SPARK_EXPRESSIONS
 from tests.campaign.spark_flipped_bits import SPARK_FLIPPED_BITS
+from tests.campaign.spark_foreign_files import SPARK_FOREIGN_FILES
 from tests.campaign.spark_key_changes import SPARK_KEY_CHANGES
 from tests.campaign.spark_killed_shells import SPARK_KILLED_SHELLS
 from tests.campaign.spark_missing_files import SPARK_MISSING_FILES
@@ -39,4 +40,5 @@ SPARK_TECHNIQUES: Final[tuple[Technique, ...]] = (
     SPARK_STORED_EXPRESSIONS,
     SPARK_KEY_CHANGES,
     SPARK_VIEW_VALUES,
+    SPARK_FOREIGN_FILES,
 )

@@ -165,20 +165,20 @@ class Faces:
 
     def check(self) -> None:
         """Both sides read the rows, all of them and some by a condition."""
-        wanted = _bag(self.rows)
-        _compare("Python", plain_rows(self.table.scan().to_arrow(), self.shape.columns), wanted)
-        _compare("Spark", self.ask("SELECT * FROM t"), wanted)
+        wanted = self.rows
+        compare_rows("Python", plain_rows(self.table.scan().to_arrow(), self.shape.columns), wanted)
+        compare_rows("Spark", self.ask("SELECT * FROM t"), wanted)
         at, name, kind = self.some_column()
         if not self.rows or not name:
             return
         value = self.some_value(at)
         where = f"{quoted(name)} <=> {sql_value(value, kind)}"
-        found = _bag([row for row in self.rows if row[at] == value])
-        _compare(where, self.ask(f"SELECT * FROM t WHERE {where}"), found)
+        found = [row for row in self.rows if row[at] == value]
+        compare_rows(where, self.ask(f"SELECT * FROM t WHERE {where}"), found)
         if value is not None:
             where = f"{quoted(name)} >= {sql_value(value, kind)}"
-            found = _bag([row for row in self.rows if row[at] is not None and row[at] >= value])
-            _compare(where, self.ask(f"SELECT * FROM t WHERE {where}"), found)
+            found = [row for row in self.rows if row[at] is not None and row[at] >= value]
+            compare_rows(where, self.ask(f"SELECT * FROM t WHERE {where}"), found)
 
     def ask(self, query: str) -> list[Row]:
         """The answer of Spark."""
@@ -229,14 +229,11 @@ def named(error: PySparkException) -> RefusedError:
     return RefusedError(text)
 
 
-def _bag(rows: list[Row]) -> Counter[Row]:
-    return Counter(rows)
-
-
-def _compare(side: str, found: list[Row], wanted: Counter[Row]) -> None:
-    rows = _bag(found)
-    if rows != wanted:
-        ours, missing = rows - wanted, wanted - rows
+def compare_rows(side: str, found: list[Row], wanted: list[Row]) -> None:
+    """Check that the rows are the wanted ones, each as often, in any order."""
+    rows, expected = Counter(found), Counter(wanted)
+    if rows != expected:
+        ours, missing = rows - expected, expected - rows
         raise AssertionError(
             f"{side}: {len(found)} rows, only there {_shown(ours)}, missing {_shown(missing)}"
         )
