@@ -10,21 +10,36 @@ import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from tests.campaign.technique import Case, Counts, Technique
 from tests.campaign.totals import KEPT_TOTALS, Totals
 from tests.checkout import REPOSITORY
 
+_SAID: Final = 3_000
+"""Characters of a statement that are printed."""
+
 
 def run_case(
     technique: Technique, campaign_seed: int, number: int, parent: Path | None = None
 ) -> Counts:
-    """Try one case in a new folder, which stays if the case fails; return what it tried."""
+    """Try one case in a new folder; return what it tried.
+
+    If the case fails, its folder stays, and what it said is printed.
+    """
     folder = Path(tempfile.mkdtemp(prefix=f"{technique.name}-{number}-", dir=parent))
     case = Case(technique=technique.name, campaign_seed=campaign_seed, number=number, folder=folder)
-    counts = technique.run_case(case)
+    try:
+        counts = technique.run_case(case)
+    except Exception:
+        print(*map(_shortened, case.said), sep=";\n")
+        raise
     shutil.rmtree(folder, ignore_errors=True)
     return counts
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _SAID else f"{text[:_SAID]}…"
 
 
 def source_commit() -> str:

@@ -81,14 +81,13 @@ class Stored:
     defaults: dict[str, tuple[SparkSession, str]] = field(default_factory=dict)
     check: tuple[SparkSession, str] | None = None
     rows: list[dict[str, Value]] = field(default_factory=list)
-    said: list[str] = field(default_factory=list)
     refused: int = 0
 
     def session(self) -> SparkSession:
         """A session of drawn settings."""
         session = session_with_warehouse(f"c{self.case.seed}", self.case.folder)
         settings = draw_settings(self.dice)
-        self.said.append(f"-- {settings}")
+        self.case.said.append(f"-- {settings}")
         for key, value in {**QUICK, **settings}.items():
             session.conf.set(key, value)
         return session
@@ -97,7 +96,7 @@ class Stored:
         """Declare the table in one session; what that session refuses is left out."""
         session = self.session()
         column = ", ".join(f"{name} {kind}" for name, kind in _COLUMNS.items())
-        assert self.is_done(session, f"CREATE TABLE t ({column})"), self.said
+        assert self.is_done(session, f"CREATE TABLE t ({column})"), self.case.said
         kind, expression = self.dice.choice(_COMPUTED)
         made = f"CREATE OR REPLACE TABLE t ({column}, g {kind} GENERATED ALWAYS AS ({expression}))"
         if self.is_done(session, made):
@@ -173,13 +172,13 @@ class Stored:
 
     def is_done(self, session: SparkSession, statement: str) -> bool:
         """Run a statement, which may be refused by a named condition."""
-        self.said.append(statement)
+        self.case.said.append(statement)
         try:
             session.sql(statement).collect()
         except PySparkException as error:
             if (error.getCondition() or "INTERNAL_ERROR") == "INTERNAL_ERROR":
                 raise
-            self.said.append(f"-- refused: {str(error)[:300]}")
+            self.case.said.append(f"-- refused: {str(error)[:300]}")
             self.refused += 1
             return False
         return True
@@ -188,17 +187,13 @@ class Stored:
 def run_case(case: Case) -> Counts:
     """Declare one table, and write to it from sessions of all settings."""
     stored = Stored(case, case.random())
-    try:
-        stored.create()
-        for _ in range(_WRITES):
-            if stored.dice.random() < 0.3:
-                stored.add_column()
-            stored.write()
-        if stored.rows:
-            stored.check_rows()
-    except Exception:
-        print(*stored.said, sep=";\n")
-        raise
+    stored.create()
+    for _ in range(_WRITES):
+        if stored.dice.random() < 0.3:
+            stored.add_column()
+        stored.write()
+    if stored.rows:
+        stored.check_rows()
     return {"rows": len(stored.rows), "refused": stored.refused, "tables": 1}
 
 

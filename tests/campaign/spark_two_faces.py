@@ -45,8 +45,8 @@ class Faces:
     table: Table
     shape: TableShape
     envelope: Envelope
+    said: list[str]
     rows: list[Row] = field(default_factory=list)
-    said: list[str] = field(default_factory=list)
     refusals: int = 0
 
     @property
@@ -192,15 +192,11 @@ def run_case(case: Case) -> Counts:
     envelope = Envelope(dice, has_invalid_texts=dice.random() < 0.1)
     shape = TableShape.draw(envelope)
     session = session_of(case, dice)
-    said = [shape.create("t")]
-    try:
-        session.sql(said[0])
-        faces = Faces(session, connect(str(case.folder)).open("t"), shape, envelope, said=said)
-        for _ in range(_STEPS):
-            faces.step()
-    except Exception:
-        print(*(text if len(text) < 2_000 else f"{text[:2_000]}…" for text in said), sep=";\n")
-        raise
+    case.said.append(shape.create("t"))
+    session.sql(case.said[0])
+    faces = Faces(session, connect(str(case.folder)).open("t"), shape, envelope, case.said)
+    for _ in range(_STEPS):
+        faces.step()
     session.sql("DROP TABLE t")
     return {"steps": _STEPS, "tables": 1, "refusals": faces.refusals}
 

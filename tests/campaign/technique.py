@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
@@ -19,12 +19,16 @@ class Case:
 
     A technique that tries everything takes the case's number as the place in its list, and
     begins again behind the end, with other random rows.
+
+    Attributes:
+        said: the statements so far and what decided them; printed if the case fails.
     """
 
     technique: str
     campaign_seed: int
     number: int
     folder: Path
+    said: list[str] = field(default_factory=list)
 
     @property
     def seed(self) -> int:
