@@ -3,83 +3,41 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
 
-_NULLS: Final = 0.15
-_SCALARS: Final[Mapping[str, Sequence[str]]] = {
-    "INT": ("0", "1", "2", "3", "-7"),
-    "BIGINT": ("0L", "1L", "2L", "30000000000L"),
-    "DOUBLE": ("0.5D", "1.5D", "-2.0D", "double('NaN')"),
-    "STRING": ("'x'", "'Y'", "''", "'it''s'"),
-}
+from tests.values.envelope import Envelope
+from tests.values.kinds import Array, Kind, Map, Struct, Value, is_comparable
+from tests.values.sql_values import sql_value
+
 _KEYS: Final = ("k", "j", "a b")
-
-
-@dataclass(frozen=True, slots=True)
-class Struct:
-    """Fields by name, in their order."""
-
-    fields: tuple[tuple[str, Kind], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Array:
-    """Elements of one kind."""
-
-    element: Kind
-
-
-@dataclass(frozen=True, slots=True)
-class Map:
-    """Values of one kind by keys, which are texts."""
-
-    value: Kind
-
-
-Kind: TypeAlias = str | Struct | Array | Map
-"""A text is the SQL name of a scalar type."""
-
-
-def sql(kind: Kind) -> str:
-    """The type's name in SQL."""
-    match kind:
-        case Struct(fields):
-            return f"STRUCT<{', '.join(f'{name}: {sql(inner)}' for name, inner in fields)}>"
-        case Array(element):
-            return f"ARRAY<{sql(element)}>"
-        case Map(value):
-            return f"MAP<STRING, {sql(value)}>"
-    return kind
+_LONGEST: Final = 4_096
 
 
 def literal(dice: random.Random, kind: Kind) -> str:
     """A value of exactly this type, perhaps NULL, or empty, or with NULLs in it."""
-    if dice.random() < _NULLS:
-        return f"CAST(NULL AS {sql(kind)})"
-    match kind:
-        case Struct(fields):
-            inner = (f"'{name}', {literal(dice, of)}" for name, of in fields)
-            return f"named_struct({', '.join(inner)})"
-        case Array(element):
-            values = [literal(dice, element) for _ in range(dice.randrange(4))]
-            return f"CAST(array({', '.join(values)}) AS {sql(kind)})"
-        case Map(value):
-            keys = dice.sample(_KEYS, dice.randrange(3))
-            pairs = (f"'{key}', {literal(dice, value)}" for key in keys)
-            return f"CAST(map({', '.join(pairs)}) AS {sql(kind)})"
-    return dice.choice(_SCALARS[kind])
+    return sql_value(
+        _with_known_keys(dice, Envelope(dice, longest=_LONGEST).value(kind), kind), kind
+    )
 
 
-def is_comparable(kind: Kind) -> bool:
-    """Whether values can be compared, grouped and joined: no map can."""
+def _with_known_keys(dice: random.Random, value: Value, kind: Kind) -> Value:
+    """The value whose maps have the keys for which conditions ask."""
+    if value is None:
+        return None
     match kind:
         case Struct(fields):
-            return all(is_comparable(inner) for _, inner in fields)
+            return tuple(
+                _with_known_keys(dice, item, inner)
+                for item, (_, inner) in zip(value, fields, strict=True)
+            )
         case Array(element):
-            return is_comparable(element)
-    return not isinstance(kind, Map)
+            return tuple(_with_known_keys(dice, item, element) for item in value)
+        case Map(of):
+            keys = dice.sample(_KEYS, min(len(value), len(_KEYS)))
+            items = (_with_known_keys(dice, item, of) for _, item in value)
+            return tuple((key.encode(), item) for key, item in zip(keys, items, strict=False))
+    return value
 
 
 def parts(expression: str, kind: Kind) -> Iterator[tuple[str, Kind]]:

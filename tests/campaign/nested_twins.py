@@ -11,19 +11,8 @@ from typing import Any, Final, TypeAlias
 from pyspark.sql import Row, SparkSession
 from pyspark.sql.types import StructType
 
-from tests.campaign.nested_kinds import (
-    Array,
-    Kind,
-    Map,
-    Struct,
-    changed,
-    condition,
-    is_comparable,
-    literal,
-    parts,
-    sql,
-    structs,
-)
+from tests.campaign.nested_kinds import changed, condition, literal, parts, structs
+from tests.values.kinds import Array, Kind, Map, Struct, inner_kinds, is_comparable, sql
 
 Bag: TypeAlias = Counter[tuple[str, ...]]
 
@@ -55,9 +44,9 @@ class NestedTwins:
     dice: random.Random
     name: str
     is_keyed: bool
+    said: list[str]
     columns: dict[str, Kind] = field(default_factory=lambda: dict(_COLUMNS))
     rows: list[dict[str, Any]] = field(default_factory=list)
-    said: list[str] = field(default_factory=list)
     asked: int = 0
     versions: dict[int, tuple[dict[str, Kind], Bag]] = field(default_factory=dict)
 
@@ -216,8 +205,10 @@ class NestedTwins:
 
     def _query(self) -> str:
         inside = [part for n, k in self.columns.items() for part in parts(n, k)]
-        plain = [value for value, kind in inside if is_comparable(kind)]
-        where, one, other = self._condition(), self.dice.choice(plain), self.dice.choice(plain)
+        plain = [(value, kind) for value, kind in inside if is_comparable(kind)]
+        where, (one, _), (other, of) = self._condition(), *self.dice.choices(plain, k=2)
+        # Of two zeros either may be the greatest value.
+        most = "count" if "DOUBLE" in inner_kinds(of) else "max"
         some = ", ".join(value for value, _ in self.dice.sample(inside, 2))
         keys = f"SELECT id, {one} AS o FROM {self.name}"
         return self.dice.choice(
@@ -226,11 +217,11 @@ class NestedTwins:
                 f"SELECT {some} FROM {self.name}",
                 f"SELECT count(*), count({one}) FROM {self.name} WHERE {where}",
                 (
-                    f"SELECT {one}, count(*), max({other}), min(id) FROM {self.name} WHERE {where} "
-                    f"GROUP BY {one}"
+                    f"SELECT {one}, count(*), {most}({other}), min(id) FROM {self.name} "
+                    f"WHERE {where} GROUP BY {one}"
                 ),
                 f"SELECT DISTINCT {one} FROM {self.name}",
-                f"SELECT id, e FROM {self.name} LATERAL VIEW OUTER explode(l) AS e WHERE {where}",
+                f"SELECT id, e FROM {self.name} LATERAL VIEW OUTER explode(l) u AS e WHERE {where}",
                 f"SELECT id, k, v FROM {self.name}, LATERAL explode(m) AS g(k, v) WHERE {where}",
                 (
                     f"SELECT u.id, w.id FROM ({keys} WHERE {where}) AS u JOIN ({keys}) AS w "

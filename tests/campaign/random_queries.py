@@ -6,14 +6,18 @@ import random
 from collections.abc import Mapping
 from typing import Final, TypeAlias
 
+from tests.values.kinds import DECIMALS, INTEGERS
+from tests.values.shared_sql import shared_sql, shared_values, sql_text
+
 TYPES: Final = (
-    *("INT", "BIGINT", "SMALLINT", "TINYINT", "DECIMAL(9, 2)", "DECIMAL(38, 10)"),
-    *("DOUBLE", "FLOAT", "STRING", "VARCHAR(9)", "BOOLEAN", "DATE", "TIMESTAMP", "TIME"),
+    *INTEGERS,
+    *DECIMALS,
+    *("DOUBLE", "FLOAT", "STRING", "VARCHAR(9)", "BOOLEAN", "BINARY", "DATE", "TIMESTAMP"),
+    "TIME(6)",
 )
 """Of columns that are added; TIMESTAMP has no zone."""
 
 _STRINGS: Final = ("STRING", "VARCHAR(9)")
-_FLOATING: Final = ("DOUBLE", "FLOAT")
 
 Added: TypeAlias = Mapping[str, str]
 """Types by name of the columns behind id, p and v."""
@@ -21,25 +25,7 @@ Added: TypeAlias = Mapping[str, str]
 
 def literal(dice: random.Random, kind: str) -> str:
     """Return a value of a type as both engines write it."""
-    number = dice.randrange(100)
-    if kind in _STRINGS:
-        return dice.choice(["''", "'a'", "'A'", "'a%b'", "'ü'", "'€😀'", "'ab c'"])
-    if kind in _FLOATING:
-        # Of the tenths most are no binary fractions, and other numbers as FLOAT than as DOUBLE.
-        tenths = dice.choice(["NaN", "Infinity", *(tenth / 10 for tenth in range(-9, 10))])
-        return f"CAST('{tenths}' AS {kind})"
-    texts = {
-        "BIGINT": str(number - 9_000_000_000 if number < 30 else number),
-        "SMALLINT": str(number - 50),
-        "TINYINT": str(number - 50),
-        "DECIMAL(9, 2)": f"{number - 50}.{number % 4 * 25:02}",
-        "DECIMAL(38, 10)": f"{number - 50}{number:018}.{number:010}",
-        "BOOLEAN": dice.choice(["true", "false"]),
-        "DATE": f"DATE '{1890 + number}-0{number % 9 + 1}-1{number % 10}'",
-        "TIMESTAMP": f"TIMESTAMP '{1950 + number}-03-31 02:{number % 60:02}:00.{number:06}'",
-        "TIME": f"TIME '{number % 24:02}:{number % 60:02}:01.{number:06}'",
-    }
-    return texts.get(kind, str(number))
+    return shared_sql(dice.choice(shared_values(kind)), kind)
 
 
 def condition(dice: random.Random, table: str, added: Added) -> str:
@@ -54,7 +40,7 @@ def _simple_condition(dice: random.Random, table: str, added: Added) -> str:
     if added and dice.random() < 0.4:
         return _condition_of_type(dice, table, *dice.choice([*added.items()]))
     number, other, value = dice.randrange(12), dice.randrange(12), dice.randrange(100)
-    text = dice.choice(["x", "y", "nix"])
+    text = sql_text(dice.choice([*("x", "y", "nix") * 3, "x" * 240, "é" * 4096]))
     return dice.choice(
         [
             f"v < {value}",
@@ -64,17 +50,17 @@ def _simple_condition(dice: random.Random, table: str, added: Added) -> str:
             f"coalesce(v, {value}) > 50",
             f"id = {number}",
             f"id IN ({number}, {other})",
-            f"p = '{text}' AND v >= {value}",
-            f"p <> '{text}'",
-            f"p >= '{text}' AND id < {number}",
+            f"p = {text} AND v >= {value}",
+            f"p <> {text}",
+            f"p >= {text} AND id < {number}",
             "p LIKE 'z%'",
             f"abs(v - {value}) < 15",
             f"v + id > {value}",
             f"(v > {value}) = (id > {number})",
-            f"p || 'q' <> '{text}q'",
+            f"p || 'q' <> {text} || 'q'",
             "v IS NULL",
             "p IS NULL",
-            f"p IS NULL OR p = '{text}'",
+            f"p IS NULL OR p = {text}",
             f"NOT (id > {number} OR v IS NULL)",
             f"id = (SELECT max(id) FROM {table})",
             f"v > (SELECT avg(s.v) FROM {table} AS s)",
@@ -109,10 +95,10 @@ def _condition_of_type(dice: random.Random, table: str, column: str, kind: str) 
         choices += [column, f"NOT {column}"]
     elif kind in ("DATE", "TIMESTAMP"):
         choices += [f"year({column}) {sign} 1970", f"month({column}) {sign} 3"]
-    elif kind == "TIME":
+    elif kind == "TIME(6)":
         choices += [f"hour({column}) {sign} 12", f"minute({column}) {sign} 30"]
-    elif kind not in _FLOATING:
-        choices += [f"{column} {sign} 12.5", f"{column} + 1 {sign} v", f"{column} {sign} id"]
+    elif kind in INTEGERS:
+        choices += [f"{column} {sign} 12.5", f"{column} % 7 {sign} v", f"{column} {sign} id"]
     return dice.choice(choices)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from pyspark.sql import SparkSession
@@ -9,6 +10,7 @@ from pyspark.sql import SparkSession
 from tests.campaign.nested_twins import NestedTwins
 from tests.campaign.spark_program import QUICK, spark_program
 from tests.campaign.technique import Case, Counts, Technique
+from tests.values.session_settings import draw_settings
 
 _CHANGES: Final = 12
 _QUERIES: Final = 4
@@ -26,27 +28,29 @@ def run_case(case: Case) -> Counts:
     is_keyed, options = _SHAPES[case.number % len(_SHAPES)]
     # Every other round reads by the planner; half of those by Spark compile their plans.
     round_ = case.number // len(_SHAPES)
-    session = _session("0" if round_ % 2 else "1000", is_quick=round_ % 4 != 3)
+    dice = case.random()
+    settings = draw_settings(dice)
+    case.said.append(f"-- {settings}")
+    session = _session(settings, "0" if round_ % 2 else "1000", is_quick=round_ % 4 != 3)
     name = f"nested{case.campaign_seed}_{case.number}"
-    twins = NestedTwins(session, _session("0", is_quick=True), case.random(), name, is_keyed)
-    try:
-        twins.create(options)
-        for _ in range(_CHANGES):
-            twins.step(_QUERIES)
-        twins.check_past()
-    except Exception:
-        print(*twins.said, sep=";\n")
-        raise
+    truth = _session(settings, "0", is_quick=True)
+    twins = NestedTwins(session, truth, dice, name, is_keyed, case.said)
+    twins.create(options)
+    for _ in range(_CHANGES):
+        twins.step(_QUERIES)
+    twins.check_past()
     session.sql(f"DROP TABLE {name}")
     return {
-        "changes": len(twins.said),
+        "changes": _CHANGES,
         "queries": twins.asked,
         "snapshots": len(twins.versions),
     }
 
 
-def _session(answered_rows: str, *, is_quick: bool) -> SparkSession:
+def _session(settings: Mapping[str, str], answered_rows: str, *, is_quick: bool) -> SparkSession:
     session = spark_program().newSession()
+    for key, value in settings.items():
+        session.conf.set(key, value)
     session.conf.set("spark.table-store.answered-rows", answered_rows)
     for key, value in QUICK.items() if is_quick else ():
         session.conf.set(key, value)

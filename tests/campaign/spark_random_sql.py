@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 import duckdb
@@ -10,6 +11,7 @@ from pyspark.sql import SparkSession
 from tests.campaign.spark_program import QUICK, spark_program
 from tests.campaign.sql_twins import Twins
 from tests.campaign.technique import Case, Counts, Technique
+from tests.values.session_settings import draw_settings
 
 _CHANGES: Final = 12
 _QUERIES: Final = 9
@@ -26,31 +28,32 @@ _SHAPES: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
 def run_case(case: Case) -> Counts:
     """Change one table by random statements; in the end compare each of its snapshots."""
     key, options = _SHAPES[case.number % len(_SHAPES)]
-    session = _session(case.number)
+    dice = case.random()
+    settings = draw_settings(dice)
+    case.said.append(f"-- {settings}")
+    session = _session(case.number, settings)
     name = f"r{case.campaign_seed}_{case.number}"
     with duckdb.connect() as duck:
-        twins = Twins(session, duck, case.random(), name, key)
-        try:
-            twins.create(options)
-            for _ in range(_CHANGES):
-                twins.step(_QUERIES)
-            twins.check_past()
-            twins.check_changes()
-            twins.check_ranges()
-        except Exception:
-            print(*twins.said, sep=";\n")
-            raise
+        twins = Twins(session, duck, dice, name, key, case.said)
+        twins.create(options)
+        for _ in range(_CHANGES):
+            twins.step(_QUERIES)
+        twins.check_past()
+        twins.check_changes()
+        twins.check_ranges()
     session.sql(f"DROP TABLE {name}")
     return {
-        "changes": len(twins.said),
+        "changes": _CHANGES,
         "queries": twins.asked,
         "snapshots": len(twins.versions),
     }
 
 
-def _session(number: int) -> SparkSession:
+def _session(number: int, settings: Mapping[str, str]) -> SparkSession:
     """Return a session that reads by Spark or by the planner; every shape is read in every way."""
     session = spark_program().newSession()
+    for key, value in settings.items():
+        session.conf.set(key, value)
     # Sources of MERGE count as small, and the few rows of these tables as many.
     session.conf.set("spark.sql.autoBroadcastJoinThreshold", "1KB")
     session.conf.set("spark.sql.timeType.enabled", "true")

@@ -6,14 +6,22 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import duckdb
 from pyspark.sql import SparkSession
 
 from tests.campaign.random_queries import TYPES, condition, literal, query
+from tests.values.shared_sql import sql_text
 
 Row: TypeAlias = tuple[object, ...]
+
+_TEXTS: Final = tuple(map(sql_text, ("x", "y", "z'q", "€😀 é", "x" * 240, "x" * 239 + "y")))
+"""Of partitions: the name of a folder has 255 bytes at most."""
+
+_LONG_TEXTS: Final = tuple(map(sql_text, ("x" * 511, "x" * 512, "é" * 4096 + "z")))
+_LARGEST: Final = (2**30, -(2**30), 65_536, -129)
+"""Of v, for statements and queries add small numbers to it."""
 
 
 @dataclass
@@ -25,17 +33,19 @@ class Twins:
     dice: random.Random
     name: str
     key: tuple[str, ...]
+    said: list[str]
     columns: dict[str, str] = field(
         default_factory=lambda: {"id": "INT", "p": "STRING", "v": "INT"}
     )
-    said: list[str] = field(default_factory=list)
     asked: int = 0
+    is_partitioned: bool = False
     versions: dict[int, Counter[Row]] = field(default_factory=dict)
     shapes: dict[int, tuple[str, ...]] = field(default_factory=dict)
 
     def create(self, options: str) -> None:
         """Make the table in both engines."""
         key = f", PRIMARY KEY ({', '.join(self.key)}) NOT ENFORCED" if self.key else ""
+        self.is_partitioned = "PARTITIONED" in options
         self.both(
             f"CREATE TABLE {self.name} (id INT, p STRING, v INT{key}) {options}",
             f"CREATE TABLE {self.name} (id INT, p VARCHAR, v INT)",
@@ -59,9 +69,13 @@ class Twins:
         if column not in self.key and self.dice.random() < 0.15:
             return "NULL"
         if column == "p":
-            return self.dice.choice(["'x'", "'y'", "'z''q'"])
+            is_long = not self.is_partitioned and self.dice.random() < 0.2
+            return self.dice.choice(_LONG_TEXTS if is_long else _TEXTS)
         if column == "id":
             return str(self.dice.randrange(12))
+        if column == "v":
+            is_small = self.dice.random() < 0.9
+            return str(self.dice.randrange(100) if is_small else self.dice.choice(_LARGEST))
         return literal(self.dice, self.columns[column])
 
     def insert(self) -> None:
@@ -117,7 +131,7 @@ class Twins:
             ]
         )
         if not self.key and self.dice.random() < 0.2:
-            assignment = "id = v, p = NULL"
+            assignment = "id = v % 50, p = NULL"
         elif self._added and self.dice.random() < 0.3:
             column = self.dice.choice([*self._added])
             assignment = f"{column} = {self._value(column)}"
@@ -174,7 +188,7 @@ class Twins:
         column, kind = f"c{len(self.said)}", self.dice.choice(TYPES)
         default = self.dice.choice(["", f" DEFAULT {literal(self.dice, kind)}"])
         added = f"ALTER TABLE {self.name} ADD COLUMN {column} {kind}{default}"
-        self.both(added, added.replace("STRING", "VARCHAR"))
+        self.both(added, added.replace("STRING", "VARCHAR").replace("TIME(6)", "TIME"))
         self.columns[column] = kind
 
     def change_column(self) -> None:
