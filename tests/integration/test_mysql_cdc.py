@@ -198,7 +198,7 @@ def test_a_transaction_of_two_tables_is_whole_at_each_barrier(
     def write() -> None:
         with server.connection() as held, held.cursor() as cursor:
             held.autocommit(False)
-            while not is_over.wait(0.001):
+            while not is_over.wait(0.01):
                 for statement in (
                     "UPDATE debits SET money = money - 1",
                     "UPDATE credits SET money = money + 1",
@@ -565,7 +565,7 @@ def test_a_database_is_synchronised(spark: SparkSession, here: BinlogServer) -> 
         choice = random.Random(3)
         with here.connection() as held, held.cursor() as cursor:
             held.select_db("whole")
-            while not is_over.wait(0.002):
+            while not is_over.wait(0.01):
                 at = choice.randrange(1, 400)
                 cursor.execute(f"REPLACE INTO clients VALUES ({at}, 'w', NULL)")
                 cursor.execute(f"DELETE FROM clients WHERE id = {choice.randrange(1, 400)}")
@@ -637,7 +637,7 @@ def test_a_synchronised_table_gets_columns(spark: SparkSession, here: BinlogServ
         choice = random.Random(4)
         with here.connection() as held, held.cursor() as cursor:
             held.select_db("growing")
-            while not is_over.wait(0.002):
+            while not is_over.wait(0.01):
                 at = choice.randrange(1, 400)
                 if has_grown.is_set():
                     cursor.execute(f"REPLACE INTO people VALUES ({at}, 'w', {at % 9}, NULL)")
@@ -1215,7 +1215,7 @@ def test_it_has_the_databases_rows_whatever_is_killed(
         choice = random.Random(7)
         with server.connection() as held, held.cursor() as cursor:
             held.autocommit(False)
-            while not is_over.wait(0.002):
+            while not is_over.wait(0.01):
                 one, other = choice.randrange(40_000), choice.randrange(40_000)
                 for statement in choice.sample(
                     (

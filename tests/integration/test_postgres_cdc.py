@@ -128,7 +128,7 @@ def test_a_transaction_of_two_tables_is_whole_at_each_barrier(
 
     def write() -> None:
         with server.connection() as held:
-            while not is_over.wait(0.001):
+            while not is_over.wait(0.01):
                 with held.transaction():
                     held.execute("UPDATE debits SET money = money - 1")
                     held.execute("UPDATE credits SET money = money + 1")
@@ -662,7 +662,7 @@ def test_it_has_the_databases_rows_whatever_is_killed(
     def write() -> None:
         choice = random.Random(7)
         with server.connection() as held:
-            while not is_over.wait(0.002):
+            while not is_over.wait(0.01):
                 one, other = choice.randrange(40_000), choice.randrange(40_000)
                 upsert = f"INSERT INTO accounts VALUES ({one}, 'new', {other % 1000})"
                 move = f"UPDATE accounts SET id = {other} WHERE id = {one}"

@@ -132,7 +132,7 @@ class JsonFormat(MessageFormat):
     def _arrays(self, values: pa.LargeBinaryArray, fields: Sequence[Field]) -> tuple[pa.Array, ...]:
         text = _text(values)
         if not pc.all(pc.match_substring_regex(text, _OBJECT)).as_py():
-            raise pa.ArrowInvalid("it is no JSON object; write one on each line")
+            raise pa.ArrowInvalid("it is no JSON object")
         for end in ("\n", "\r"):  # between its parts, as there is none within a JSON text
             text = pc.replace_substring(text, end, " ")
         parsed = self.columns if self.needs_fields else fields
