@@ -113,7 +113,7 @@ def test_statements_mean_one_partition(
 @pytest.mark.parametrize(
     "statement",
     [
-        "INSERT INTO hours REPLACE WHERE p = {p} SELECT 3, {p}",
+        "INSERT INTO hours REPLACE WHERE p = {p} SELECT 3, CAST({p} AS TIMESTAMP)",
         "INSERT OVERWRITE hours PARTITION (p = {p}) SELECT 3",
         "DELETE FROM hours WHERE p = {p}",
         "TRUNCATE TABLE hours PARTITION (p = {p})",
