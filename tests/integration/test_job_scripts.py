@@ -41,7 +41,7 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StockShell]:
         yield started
 
 
-def equal_in_time(shell: StockShell, timeout_s: float = 60) -> None:
+def equal_in_time(shell: StockShell, timeout_s: float = 240) -> None:
     """Both sinks become what the queries give."""
     end = time.monotonic() + timeout_s
     while True:
