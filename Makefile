@@ -100,7 +100,7 @@ test-superset: setup ## Superset itself against a Thrift server, in an environme
 golden: setup ## all of Spark's golden files with tables against plain Spark, half an hour; FILES='<regular expression>' for some
 	@GOLDEN_FILES='$(or $(FILES),.*)' $(BIN)/python -m pytest -q -n 0 tests/integration/test_golden_files.py $(ARGS)
 
-campaign: venv $(DATA) ## faults of every kind for hours; resumable, ARGS="--minutes 10 --seed 2", see --help
+campaign: $(DATA) ## faults of every kind for hours; resumable, ARGS="--minutes 10 --seed 2", see --help
 	@env $(IN_MEMORY) $(BIN)/python -m tests.campaign $(ARGS)
 
 VALUES := python-filters python-shapes python-retries spark-two-faces spark-assignments spark-expressions \

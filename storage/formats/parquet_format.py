@@ -19,6 +19,7 @@ from table_store.storage.formats.parquet_encoding import (
     has_long_values,
 )
 from table_store.storage.formats.parquet_guard import GuardingSink, checked_metadata
+from table_store.storage.formats.parquet_leaves import leaf_ranges, leaves_of
 from table_store.storage.formats.parquet_pages import PageView, page_places
 from table_store.storage.formats.row_group import RowGroup
 from table_store.storage.formats.row_stretch import RowStretch
@@ -106,7 +107,7 @@ class ParquetFormatWriter:
         dictionary: list[str] = []
         encodings: dict[str, str] = {}
         for column in self._schema:
-            for path, kind in _leaves(column.name, column.type):
+            for path, kind in leaves_of(column.name, column.type):
                 is_top = path == column.name
                 values = sample[column.name].slice(0, SAMPLE_ROWS) if is_top else None
                 encoding = column_encoding(kind, values, is_sorted=column.name in self._sorted_by)
@@ -157,13 +158,11 @@ class _Footer:
     @staticmethod
     def of(metadata: pq.FileMetaData) -> _Footer:
         schema = metadata.schema.to_arrow_schema()
-        counts = [sum(1 for _ in _leaves(column.name, column.type)) for column in schema]
-        ends = accumulate(counts)
         return _Footer(
             metadata,
             schema,
             tuple(metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)),
-            tuple(range(end - count, end) for end, count in zip(ends, counts, strict=True)),
+            leaf_ranges(schema),
         )
 
 
@@ -344,21 +343,6 @@ def _chunk_bytes(chunk: pq.ColumnChunkMetaData) -> tuple[int, int]:
     first = chunk.dictionary_page_offset
     start = chunk.data_page_offset if first is None else first
     return start, start + chunk.total_compressed_size
-
-
-def _leaves(path: str, kind: pa.DataType) -> Iterator[tuple[str, pa.DataType]]:
-    """Yield path and type of the Parquet columns that a field is made of, in the file's order."""
-    if pa.types.is_struct(kind):
-        for i in range(kind.num_fields):
-            child = kind.field(i)
-            yield from _leaves(f"{path}.{child.name}", child.type)
-    elif pa.types.is_map(kind):
-        yield from _leaves(f"{path}.key_value.key", kind.key_type)
-        yield from _leaves(f"{path}.key_value.value", kind.item_type)
-    elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        yield from _leaves(f"{path}.list.element", kind.value_type)
-    else:
-        yield path, kind
 
 
 def _bound(statistics: pq.Statistics, kind: pa.DataType, side: str) -> pa.Scalar | None:

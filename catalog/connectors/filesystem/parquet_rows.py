@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from table_store.catalog.connectors.filesystem.taken_file import FilePart
-from table_store.catalog.connectors.formats.checked_column import checked_column
+from table_store.catalog.connectors.formats.checked_column import check_required
 from table_store.storage.file_store.model.errors import (
     DuplicateMapKeyError,
     NaiveTimestampError,
@@ -16,6 +16,7 @@ from table_store.storage.file_store.model.errors import (
 )
 from table_store.storage.file_store.model.schema import Field
 from table_store.storage.file_store.write.conformed_column import conformed, places_of
+from table_store.storage.formats.parquet_leaves import leaf_ranges
 from table_store.storage.formats.spark_calendar import SparkCalendar
 from table_store.storage.kernel.errors import InvalidSchemaError
 from table_store.storage.kernel.row_batch import BATCH_ROWS
@@ -55,7 +56,8 @@ def parquet_rows(
                 found = batch.column(schema.field(place).name)
                 values = _values(found, field, is_instant=place in int96)
                 calendar.check(values, field.name, is_int96=place in int96)
-            arrays.append(checked_column(values, field))
+            check_required(values, field)
+            arrays.append(values)
         yield arrays, batch.num_rows
     if missing:
         # Arrow ends without an error where it finds no more values of a nested column.
@@ -87,19 +89,7 @@ def _reason(error: InvalidSchemaError | NullKeyError | DuplicateMapKeyError) -> 
 def _with_int96(file: pq.ParquetFile) -> set[int]:
     """Return which columns have timestamps as INT96, which are instants without a zone."""
     types = [file.schema.column(place).physical_type for place in range(len(file.schema))]
-    found, first = set(), 0
-    for place, field in enumerate(file.schema_arrow):
-        end = first + _leaf_count(field.type)
-        if "INT96" in types[first:end]:
-            found.add(place)
-        first = end
-    return found
-
-
-def _leaf_count(kind: pa.DataType) -> int:
-    """Return how many columns of a file a type has."""
-    if isinstance(kind, pa.BaseExtensionType):
-        return _leaf_count(kind.storage_type)
-    if pa.types.is_run_end_encoded(kind):
-        return _leaf_count(kind.value_type)
-    return sum(_leaf_count(kind.field(at).type) for at in range(kind.num_fields)) or 1
+    ranges = leaf_ranges(file.schema_arrow)
+    return {
+        place for place, leaves in enumerate(ranges) if any(types[i] == "INT96" for i in leaves)
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -15,7 +16,6 @@ _QUOTED_BYTES_MAX: Final = 64 << 20
 """A quote that is not closed before so many bytes, or the end of the file, stands for itself, so
 that one bad line does not take all that are behind it along."""
 
-_BYTE_ORDER_MARK: Final = "\ufeff".encode()
 _LINE_END, _RETURN, _QUOTE = b'\n\r"'
 
 
@@ -32,7 +32,7 @@ def text_lines(source: Any, delimiter: str | None) -> Iterator[pa.LargeBinaryArr
         source: has `read(count)`.
         delimiter: one character; None: each end of line ends a line.
     """
-    data, is_over = source.read(len(_BYTE_ORDER_MARK)).removeprefix(_BYTE_ORDER_MARK), False
+    data, is_over = source.read(len(BOM_UTF8)).removeprefix(BOM_UTF8), False
     while True:
         ends = _line_ends(data, delimiter)
         if len(ends):

@@ -21,14 +21,23 @@ def checked_column(values: pa.Array, field: Field) -> pa.Array:
     """Return the values as the column stores them: a TIME drops digits that its type lacks.
 
     Raises:
-        pyarrow.ArrowInvalid: a value is NULL that may not be, in the column or inside of it.
+        pyarrow.ArrowInvalid: see `check_required`.
+    """
+    check_required(values, field)
+    return conformed(values, field, None) if _has_short_time(field.type) else values
+
+
+def check_required(values: pa.Array, field: Field) -> None:
+    """Check that no value is NULL that may not be.
+
+    Raises:
+        pyarrow.ArrowInvalid: one is, in the column or inside of it.
     """
     if values.null_count and not field.nullable:
         raise pa.ArrowInvalid(f"column {field.name} is NOT NULL, and has no value")
     missing = missing_part(values, field.type, field.name)
     if missing is not None:
         raise pa.ArrowInvalid(f"{missing} is NOT NULL, and has no value")
-    return conformed(values, field, None) if _has_short_time(field.type) else values
 
 
 def _has_short_time(kind: DataType) -> bool:

@@ -7,6 +7,7 @@ values are left that are no rows.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -48,7 +49,6 @@ from table_store.storage.log_store.encoding.json_encoding import concat_text
 _PLAIN: Final = frozenset((BOOLEAN, BYTE, SHORT, INTEGER, LONG, FLOAT, DOUBLE, STRING))
 _TIMES: Final = frozenset((TIMESTAMP, TIMESTAMP_NTZ))
 _OBJECT: Final = r"(?s)^\s*\{.*\}\s*$"
-_BYTE_ORDER_MARK: Final = "\ufeff".encode()
 _BLOCK_BYTES_MAX: Final = 1 << 30
 _REASON_LENGTH_MAX: Final = 300
 
@@ -182,9 +182,9 @@ class CsvFormat(MessageFormat):
         # of nothing behind them all goes with it, and is missed.
         ended = pa.array([self.delimiter * (len(self.columns) - 1)], pa.large_string())
         lines = _lines(pa.concat_arrays([text, ended]), added=1)
-        if lines[: len(_BYTE_ORDER_MARK)].to_pybytes() == _BYTE_ORDER_MARK:
+        if lines[: len(BOM_UTF8)].to_pybytes() == BOM_UTF8:
             # Arrow takes one away, and this one is part of a text.
-            lines = pa.py_buffer(_BYTE_ORDER_MARK + lines.to_pybytes())
+            lines = pa.py_buffer(BOM_UTF8 + lines.to_pybytes())
         # Arrow has the same NULLs in all columns that it reads at once.
         texts = [] if self.null is None else [field for field in fields if field.type == STRING]
         others = [field for field in fields if field not in texts]
