@@ -156,7 +156,7 @@ DATA_SETS: Final = (
     DataSet(
         name="commits",
         package="bokeh-sampledata",
-        license="public domain",
+        license="BSD-3-Clause; these data are in the public domain",
         read=read_commits,
         key=("number",),
         assignment=("line", "concat(line, ' (checked)')"),

@@ -17,8 +17,8 @@ from table_store.client.table import Table
 from tests.integration.streaming_mode import flush, streaming
 from tests.real_data.data_set import DataSet
 
-_LATE: Final = 5
-"""One row of so many comes late, by MERGE."""
+_BACK: Final = 5
+"""One row of so many comes back, by plain Python."""
 
 
 @dataclass
@@ -70,53 +70,40 @@ class Life:
         third = self.rows.num_rows // 3
         first, second = self.rows.slice(0, third), self.rows.slice(third, third)
         self.table.append(first)
-        pyarrow.parquet.write_table(second, self.folder / "second.parquet")
-        self.spark.sql(
-            f"INSERT INTO {self.name} SELECT * FROM parquet.`{self.folder}/second.parquet`"
-        )
-        self.duck.register("early", self.rows.slice(0, 2 * third))
-        self.duck.execute(f"INSERT INTO {self.name} FROM early")
+        self._offer("other", second)
+        self._run(f"INSERT INTO {self.name} SELECT * FROM other")
+        self.duck.register("initial", first)
+        self.duck.execute(f"INSERT INTO {self.name} FROM initial")
 
     def change(self) -> None:
-        """Update and delete by Spark and by plain Python; MERGE brings the rest."""
+        """Update and delete by Spark; MERGE brings the rest, and plain Python some rows again."""
         column, value = self.data.assignment
         self._run(f"UPDATE {self.name} SET {column} = {value} WHERE {self.data.updated}")
         self._merge()
-        self.spark.sql(f"DELETE FROM {self.name} WHERE {self.data.deleted}")
-        self.duck.execute(f"DELETE FROM {self.name} WHERE {self.data.deleted}")
+        self._run(f"DELETE FROM {self.name} WHERE {self.data.deleted}")
         self._upsert()
 
     def _merge(self) -> None:
         third = self.rows.num_rows // 3
-        late = self.rows.slice(third)
-        pyarrow.parquet.write_table(late, self.folder / "late.parquet")
-        self.spark.read.parquet(f"{self.folder}/late.parquet").createOrReplaceTempView("late")
-        self.duck.register("late", late)
-        on = " AND ".join(f"t.{column} = s.{column}" for column in self.data.key)
+        self._offer("late", self.rows.slice(third))
         column = self.data.assignment[0]
         rest = f"WHEN MATCHED THEN UPDATE SET {column} = s.{column} WHEN NOT MATCHED THEN INSERT"
         names = ", ".join(self.rows.column_names)
         values = ", ".join(f"s.{name}" for name in self.rows.column_names)
         self._run(
-            f"MERGE INTO {self.name} AS t USING late AS s ON {on} {rest} ({names}) "
+            f"MERGE INTO {self.name} AS t USING late AS s ON {self._on} {rest} ({names}) "
             f"VALUES ({values})"
         )
 
     def _upsert(self) -> None:
         """Let plain Python bring some of the rows back as they were; with a key they replace."""
-        back = self.rows.slice(0, self.rows.num_rows // _LATE)
-        self.duck.register("back", back)
-        own = " AND ".join(f"b.{column} = {self.name}.{column}" for column in self.data.key)
-        gone = f"DELETE FROM {self.name} WHERE EXISTS (SELECT 1 FROM back AS b WHERE {own})"
+        back = self.rows.slice(0, self.rows.num_rows // _BACK)
+        self._offer("back", back)
+        gone = f"MERGE INTO {self.name} AS t USING back AS s ON {self._on} WHEN MATCHED THEN DELETE"
         if self.is_keyed:
             self.table.upsert(back)
         else:
-            on = " AND ".join(f"b.{column} = t.{column}" for column in self.data.key)
-            pyarrow.parquet.write_table(back, self.folder / "back.parquet")
-            self.spark.read.parquet(f"{self.folder}/back.parquet").createOrReplaceTempView("back")
-            self.spark.sql(
-                f"MERGE INTO {self.name} AS t USING back AS b ON {on} WHEN MATCHED THEN DELETE"
-            )
+            self.spark.sql(gone)
             self.table.append(back)
         self.duck.execute(gone)
         self.duck.execute(f"INSERT INTO {self.name} FROM back")
@@ -128,14 +115,14 @@ class Life:
     def check(self) -> int:
         """Compare the table, its view and the stream's table with DuckDB; return the rows compared.
 
-        The table is read by Spark, by plain Python, by DuckDB over plain Python's stream, and by
+        The table is read by Spark, by plain Python, by DuckDB over the rows of plain Python, and by
         DuckDB out of exported Parquet files.
         """
         wanted = self._duck(f"SELECT * FROM {self.name}")
         self.assert_same("Spark", self.spark.table(self.name).toArrow(), wanted)
         self.assert_same("plain Python", self.table.scan().to_arrow(), wanted)
-        scan = self.table.scan()
-        self.assert_same("DuckDB", self.duck.from_arrow(scan.to_arrow()).to_arrow_table(), wanted)
+        by_duckdb = self.table.scan().to_duckdb(self.duck).to_arrow_table()
+        self.assert_same("DuckDB", by_duckdb, wanted)
         folder = self.folder / f"export{len(list(self.folder.iterdir()))}"
         self.spark.sql(f"CALL sys.export('{self.name}', 'parquet', '{folder}')")
         exported = self._duck(f"SELECT * FROM read_parquet('{folder}/**/*.parquet')")
@@ -153,6 +140,17 @@ class Life:
         self.spark.sql(f"DROP MATERIALIZED VIEW {self.name}_view")
         for table in (f"{self.name}_sink", self.name):
             self.spark.sql(f"DROP TABLE {table}")
+
+    @property
+    def _on(self) -> str:
+        return " AND ".join(f"t.{column} = s.{column}" for column in self.data.key)
+
+    def _offer(self, name: str, rows: pa.Table) -> None:
+        """Let both engines read rows by a name; Spark reads them out of Parquet."""
+        path = str(self.folder / f"{name}.parquet")
+        pyarrow.parquet.write_table(rows, path)
+        self.spark.read.parquet(path).createOrReplaceTempView(name)
+        self.duck.register(name, rows)
 
     def _run(self, statement: str) -> None:
         self.spark.sql(statement)
