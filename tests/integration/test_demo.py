@@ -10,14 +10,13 @@ import pytest
 from demo.warehouse_truth import differences
 from tests.checkout import REPOSITORY
 
-DEMO = REPOSITORY / "demo" / "run.py"
-
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 
 def test_demo_agrees_with_plain_spark(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, str(DEMO), str(tmp_path / "demo")],
+        [sys.executable, "-m", "demo.run", str(tmp_path / "demo")],
+        cwd=REPOSITORY,
         capture_output=True,
         text=True,
         timeout=400,

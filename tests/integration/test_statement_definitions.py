@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from tests.integration.stock_shell import StockShell
@@ -37,10 +39,18 @@ VALUES = {
 ORDERED = [name for name in VALUES if name not in ("ar", "ma", "su", "va")]
 
 
+@pytest.fixture
+def has_time_type(shell: StockShell) -> Iterator[None]:
+    """TIME can be used; a definition made meanwhile keeps the setting."""
+    shell.ok("SET spark.sql.timeType.enabled = true")
+    yield
+    shell.ok("RESET spark.sql.timeType.enabled")
+
+
+@pytest.mark.usefixtures("has_time_type")
 @pytest.mark.parametrize("keyed", [True, False])
 def test_every_type(shell: StockShell, keyed: bool) -> None:
     """Raw and merged reads give back what was written, NULLs included."""
-    shell.ok("SET spark.sql.timeType.enabled = true")
     name = "ty_key" if keyed else "ty_bag"
     columns = ", ".join(f"{column} {kind}" for column, (kind, _, _) in VALUES.items())
     key = ", PRIMARY KEY (id) NOT ENFORCED" if keyed else ""
@@ -62,13 +72,13 @@ def test_every_type(shell: StockShell, keyed: bool) -> None:
         assert shell.ok(f"SELECT count(*) FROM {name}") == (("2",),)
 
 
+@pytest.mark.usefixtures("has_time_type")
 @pytest.mark.parametrize("form", ["PRIMARY KEY (id) NOT ENFORCED", "", "USING parquet"])
 def test_defaults_of_every_type(shell: StockShell, form: str) -> None:
     """Rows have the defaults of what their statement leaves out, and of columns that come later.
 
     Spark reads the files itself, for which it has its own text of each default.
     """
-    shell.ok("SET spark.sql.timeType.enabled = true")
     shell.ok("SET spark.table-store.answered-rows = 0")
     foreign = form.startswith("USING")
     left = ("tm", "de", "bi") if foreign else ()  # Spark's own scan fails with those defaults
@@ -91,9 +101,9 @@ def test_defaults_of_every_type(shell: StockShell, form: str) -> None:
     shell.ok("RESET spark.table-store.answered-rows")
 
 
+@pytest.mark.usefixtures("has_time_type")
 def test_keys_of_every_orderable_type(shell: StockShell) -> None:
     """The newest row of a key wins, whatever the key's type."""
-    shell.ok("SET spark.sql.timeType.enabled = true")
     for column in ORDERED:
         kind, literal, _ = VALUES[column]
         table = f"key_{column}"

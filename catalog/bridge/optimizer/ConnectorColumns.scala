@@ -27,9 +27,9 @@ class ConnectorColumns(session: SparkSession) extends Rule[LogicalPlan] {
     case relation @ DataSourceV2Relation(table: ManagedTable, output, _, _, _, _)
         if table.isExternal && table.computedColumns.exists(column => output.exists(_.name == column.name)) =>
       val expressions = computed(table)
-      withComputed(output, expressions,
-        relation.copy(output =
-          output.filterNot(column => expressions.contains(column.name))))
+      val read = relation.copy(output = output.filterNot(column => expressions.contains(column.name)))
+      // The settings under which expressions are analysed do not say that a job follows the table.
+      ConnectorColumns.ofJob(withComputed(output, expressions, read))
   }
 
   /** Whether the plan is that of a job, which has the table where it stands, to read ranges of it. */
