@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING
 import hypothesis
 import pytest
 
-from tests.tiers import is_core, without_test
+from tests.tiers import is_core, is_nightly, without_test
 
 if TYPE_CHECKING:
     from servers.kafka_broker import KafkaBroker
+
+_TARGETS = ("core", "nightly", "not nightly")
+"""The choices of tests that the Makefile makes."""
 
 hypothesis.settings.register_profile("untimed", deadline=None)  # of a busy machine nothing follows
 hypothesis.settings.load_profile("untimed")
@@ -20,11 +23,13 @@ hypothesis.settings.load_profile("untimed")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what `make test` runs, before a choice by marks is made."""
+    """Mark what each target runs, before a choice by marks is made."""
     for item in items:
         if is_core(item.nodeid):
             item.add_marker("core")
-    if config.option.markexpr == "core" and (lost := without_test(i.nodeid for i in items)):
+        if is_nightly(item.nodeid):
+            item.add_marker("nightly")
+    if config.option.markexpr in _TARGETS and (lost := without_test(i.nodeid for i in items)):
         raise pytest.UsageError(f"tests/tiers.py names what is no test: {lost}")
 
 

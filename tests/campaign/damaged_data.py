@@ -20,7 +20,7 @@ from tests.fakes.bit_flips import DamagedFile, flipped_bits, survey
 
 _FORMATS: Final = ("parquet", "orc", "avro")
 _BYTES: Final = 100
-_PIECES: Final = 40
+_PIECES: Final = 80
 """The files have fewer pieces of so many bytes."""
 
 

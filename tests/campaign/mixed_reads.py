@@ -23,7 +23,7 @@ from tests.campaign.technique import Case, Counts, Technique
 _PROCESSES: Final = multiprocessing.get_context("forkserver")
 _PROCESSES.set_forkserver_preload([write.__module__])
 _TABLES: Final = (ROOT, *JOBS)
-_READS: Final = 2_000
+_READS: Final = 500
 _KILLS: Final = 4
 _EPOCHS_MAX: Final = 6
 _SECONDS_MAX: Final = 1_500.0

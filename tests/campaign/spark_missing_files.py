@@ -152,7 +152,7 @@ def _rows(session: SparkSession, sql: str) -> _Rows:
 SPARK_MISSING_FILES: Final = Technique(
     name="spark-missing-files",
     goal="without any one file, what Spark says is right or names the file, and nothing is lost",
-    suite_cases=6,
+    suite_cases=3,
     release_cases=200,
     run_case=run_case,
     needs_spark=True,

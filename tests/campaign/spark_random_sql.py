@@ -70,7 +70,7 @@ def _session(number: int, settings: Mapping[str, str]) -> SparkSession:
 SPARK_RANDOM_SQL: Final = Technique(
     name="spark-random-sql",
     goal="after each random statement Spark and DuckDB have the same rows and answers",
-    suite_cases=2,
+    suite_cases=1,
     release_cases=8_300,
     run_case=run_case,
     needs_spark=True,

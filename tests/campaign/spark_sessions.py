@@ -39,7 +39,7 @@ def run_case(case: Case) -> Counts:
 SPARK_SESSIONS: Final = Technique(
     name="spark-sessions",
     goal="statements of sessions at once have a serial order that explains every read",
-    suite_cases=16,
+    suite_cases=6,
     release_cases=100_000,
     run_case=run_case,
     needs_spark=True,

@@ -27,8 +27,8 @@ from tests.campaign.technique import Case, Counts, Technique
 
 Row: TypeAlias = "tuple[str, ...]"
 
-_VIEWS: Final = 40
-_EPOCHS: Final = 5
+_VIEWS: Final = 12
+_EPOCHS: Final = 3
 _DEPTH_MAX: Final = 3
 _THREADS: Final = 2
 _OF_VIEWS: Final = 0.2
@@ -172,7 +172,7 @@ SPARK_VIEWS: Final = Technique(
     name="spark-views",
     goal="after each refresh a view has the rows of its query, and only the difference was written",
     suite_cases=1,
-    release_cases=400,
+    release_cases=2_000,
     run_case=run_case,
     needs_spark=True,
 )

@@ -218,7 +218,7 @@ def _run_case(case: Case) -> Counts:
 STOPS_AND_KILLS: Final = Technique(
     name="stops-and-kills",
     goal="every acknowledged commit is there once, whoever was stopped or killed beside it",
-    suite_cases=3,
+    suite_cases=2,
     release_cases=600,
     run_case=_run_case,
 )

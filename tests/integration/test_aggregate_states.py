@@ -108,7 +108,7 @@ def test_the_result_follows_from_the_groups(spark: SparkSession, table: str) -> 
     for view, query in QUERIES.items():
         spark.sql(f"CREATE MATERIALIZED VIEW {view} AS {query}")
         assert groups(spark, view), view
-    for _ in range(3):
+    for _ in range(2):
         change(spark, randomly)
         for view, query in QUERIES.items():
             assert refresh(spark, view) != "full", view

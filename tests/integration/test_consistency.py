@@ -30,8 +30,8 @@ from tests.servers.bank_transfers import VIEWS, random_transfers
 
 pytestmark = pytest.mark.spark
 
-READS = 15
-READS_OF_PYTHON = 60
+READS = 8
+READS_OF_PYTHON = 30
 SEEN = """
     SELECT (SELECT sum(amount) FROM transactions) AS moved,
         (SELECT sum(credits) FROM credits) AS credited,
@@ -83,7 +83,7 @@ def moving(transactions: FileStoreTable) -> Iterator[None]:
     randomly = np.random.default_rng(1)
 
     def move() -> None:
-        while not has_ended.wait(0.2):
+        while not has_ended.wait(0.5):
             transactions.append(timed(random_transfers(randomly, 100)))
 
     thread = threading.Thread(target=move)

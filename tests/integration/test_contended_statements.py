@@ -22,7 +22,7 @@ from tests.integration.spark_session import spark_session, unlogged_errors
 
 pytestmark = pytest.mark.spark
 
-WRITERS = 24
+WRITERS = 12
 MERGE = "MERGE INTO m USING (SELECT * FROM VALUES (0, 1), (1, 10) AS s(k, n)) s ON m.k = s.k "
 MERGE += "WHEN MATCHED THEN UPDATE SET v = m.v + s.n"
 """Adds one to a row and ten to another."""

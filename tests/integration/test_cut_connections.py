@@ -23,7 +23,7 @@ from tests.integration.streaming_mode import streaming
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("no_jobs")]
 
-CUTS = 12
+CUTS = 6
 FIRST_CUT_BYTES = 300_000
 """Within the first rows, of which there are 1.2 million bytes."""
 

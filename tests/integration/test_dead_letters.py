@@ -76,7 +76,7 @@ def good_ids(path: Path) -> list[int]:
 
 def wait_for_letters(script: JobScript, path: Path, known: int) -> int:
     """Return the table's snapshot as soon as there is one above `known`."""
-    end = time.monotonic() + 90
+    end = time.monotonic() + 240
     while True:
         if (path / "snapshot").is_dir():
             latest = open_table(str(path)).storage.latest_snapshot()
