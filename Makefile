@@ -83,7 +83,7 @@ test: lint type setup ## also contracts, Spark, a sample of crashes and of Kafka
 test-all: lint type setup ## everything but what is named for the night: 55 minutes at most
 	@env $(IN_MEMORY) $(BIN)/python -m pytest $(WITH_PROCESSES) -m 'not nightly' tests
 
-nightly: setup ## what takes a minute or more and tries again what test-all tries: an hour
+nightly: setup ## the slowest tests, which no other target runs: an hour at most
 	@env $(IN_MEMORY) $(BIN)/python -m pytest $(WITH_PROCESSES) -m nightly tests
 
 CLIENTS := .venv-clients

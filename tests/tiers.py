@@ -5,14 +5,14 @@
 | `make check`    | lint, types, `tests/unit`, `tests/property`          | under 2 minutes    |
 | `make test`     | these, `tests/contract` and what `CORE` below names  | 10 minutes at most |
 | `make test-all` | all but what `NIGHTLY` below names, for `.ci/run`    | 55 minutes at most |
-| `make nightly`  | what `NIGHTLY` names                                 | an hour            |
+| `make nightly`  | what `NIGHTLY` names                                 | an hour at most    |
 
 `CORE` has of every kind of test that starts processes what fails first when something is broken:
 the statements of the stock shell, DataFrames and streams in one configuration of the catalog, one
 fault of each kind in each place that commits, and one table of each kind whose log is in Kafka. It
 names modules, tests, or tests with their parameters. What tries the same again with other seeds,
-faults, formats, servers or clusters runs in `make test-all`; and what takes a minute or more and
-tries by other ways what a shorter test tries, too, in `make nightly`.
+faults, formats, servers or clusters runs in `make test-all`. The slowest tests, most kills of
+running jobs among them, run in `make nightly` alone.
 """
 
 from __future__ import annotations
